@@ -45,7 +45,7 @@ FlagSet MakeFlags(Options* o) {
                 "  compile model.onnx -o model.weftb\n"
                 "  compile --check --strip=names,graph model.pt2 -o model.weftb");
   AddTargetFlag(flags, &o->target, "Executor of the plan. Default: cpu");
-  AddPipelineFlags(flags, &o->pipeline, /*devices_only=*/true);
+  AddPipelineFlags(flags, &o->pipeline);
   flags.String("o", &o->output, "FILE.weftb", "The compiled model");
   flags.String("strip", &o->strip, "PART,...",
                "Leave out parts: names, those of source nodes in traces and messages;\n"
@@ -95,7 +95,7 @@ absl::StatusOr<int> Run(const Options& o, const std::vector<std::string>& positi
   CompiledFileOptions file;
   WEFT_RETURN_IF_ERROR(ReadStrip(o.strip, &file));
   Extensions extensions;
-  WEFT_RETURN_IF_ERROR(o.pipeline.LoadExtensions(extensions, /*devices_only=*/true));
+  WEFT_RETURN_IF_ERROR(o.pipeline.LoadExtensions(extensions));
   WEFT_ASSIGN_OR_RETURN(const Backend* backend, extensions.backends().Find(o.target));
   LoadOptions load;
   load.ops = &extensions.ops();

@@ -352,9 +352,20 @@ std::string EmitOf(const OptOptions& o) {
   return absl::EndsWith(o.output, ".onnx") ? "onnx" : "text";
 }
 
+// Says so if --near-misses asks for rules that there are not.
+void WarnOfUnknownRules(const OptOptions& o, const RuleSet* rules,
+                        const std::vector<Remark>& remarks) {
+  const auto is_near_miss = [](const Remark& r) { return r.kind == RemarkKind::kNearMiss; };
+  if (o.near_misses.empty() || std::any_of(remarks.begin(), remarks.end(), is_near_miss)) return;
+  const absl::Status found = ListRules(rules, {o.near_misses}).status();
+  if (found.ok()) return;
+  PrintMessage("opt", absl::StrCat("--near-misses=", o.near_misses, ": ", found.message()));
+}
+
 // Writes the reports of a run, even if it failed.
-absl::Status WriteReports(const OptOptions& o, const std::string& head, bool stats,
-                          CompileResult& result, std::ostream& info) {
+absl::Status WriteReports(const OptOptions& o, const RuleSet* rules, const std::string& head,
+                          bool stats, CompileResult& result, std::ostream& info) {
+  WarnOfUnknownRules(o, rules, result.remarks);
   if ((stats || !o.stats_output.empty()) && !result.report.passes.empty()) {
     WEFT_RETURN_IF_ERROR(WriteStatistics(o, head, result.report, info));
   }
@@ -386,7 +397,7 @@ absl::StatusOr<int> CompileModel(const OptOptions& o, CompileOptions compile,
   }
   // The numbers that the result's text has.
   NumberByText(*module, &result.remarks);
-  const absl::Status status = WriteReports(o, head, stats, result, info);
+  const absl::Status status = WriteReports(o, compile.context.rules, head, stats, result, info);
   if (absl::IsFailedPrecondition(run)) {
     // The semantic check found a difference, which is a result and not an error.
     PrintMessage("opt", run.message());

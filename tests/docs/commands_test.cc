@@ -7,9 +7,11 @@
 //
 // In kRecorded a ```text block behind a command is what it prints: a line `...` stands for any
 // lines, and ` ... ` in a line for any text.
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -50,7 +52,7 @@ constexpr const char* kElsewhere[] = {
     "./bazelw run //examples:",
 };
 
-constexpr const char* kEmbedding = "embedding.md";
+constexpr const char* kEmbedding[] = {"c-api.md", "embedding.md"};
 constexpr const char* kRecorded = "tasks.md";
 
 struct Command {
@@ -83,7 +85,9 @@ std::vector<Command> CommandsOf(const fs::path& file) {
 std::vector<fs::path> Documents() {
   std::vector<fs::path> files = {Root() / "README.md"};
   for (const auto& entry : fs::directory_iterator(Root() / "docs")) {
-    if (entry.path().extension() != ".md" || entry.path().filename() == kEmbedding) continue;
+    const bool embedding = std::find(std::begin(kEmbedding), std::end(kEmbedding),
+                                     entry.path().filename()) != std::end(kEmbedding);
+    if (entry.path().extension() != ".md" || embedding) continue;
     files.push_back(entry.path());
   }
   std::sort(files.begin(), files.end());

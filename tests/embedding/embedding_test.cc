@@ -1,6 +1,6 @@
-// Runs the commands of docs/embedding.md: every line of its ```sh blocks, in order, in one scratch
-// folder that has examples/; `./bazelw run //tools:NAME --` runs the tool that this build made. The
-// tests then check the results.
+// Runs the commands of docs/embedding.md and docs/c-api.md: every line of their ```sh blocks, in
+// order, in one scratch folder that has examples/; `./bazelw run //tools:NAME --` runs the tool
+// that this build made. The tests then check the results.
 #include <sys/wait.h>
 
 #include <cstdlib>
@@ -73,7 +73,11 @@ class EmbeddingTest : public testing::Test {
     fs::create_directory_symlink(Root() / "examples", Scratch() / "examples");
     unsetenv("BUILD_WORKING_DIRECTORY");
     setenv("HOME", Scratch().c_str(), 1);
-    std::ifstream document(Root() / "docs/embedding.md");
+    for (const char* name : {"docs/embedding.md", "docs/c-api.md"}) RunDocument(Root() / name);
+  }
+
+  static void RunDocument(const fs::path& path) {
+    std::ifstream document(path);
     bool inside = false;
     for (std::string line; std::getline(document, line);) {
       if (absl::StartsWith(line, "```")) {
@@ -89,7 +93,7 @@ class EmbeddingTest : public testing::Test {
     for (const Ran& ran : documented_) {
       if (absl::StrContains(ran.command, part)) return ran;
     }
-    return {absl::StrCat("docs/embedding.md shows no command with ", part), -1};
+    return {absl::StrCat("no document shows a command with ", part), -1};
   }
 
   static Ran Opt(const std::string& flags) { return Shell("weft/bin/weft-opt " + flags); }
@@ -231,6 +235,19 @@ TEST_F(EmbeddingTest, OtherToolsLoadPlugins) {
         Shell(absl::StrCat("weft/bin/weft-", tool, " --load=no.so twice.weft twice.weft"));
     EXPECT_EQ(bad.status, 2);
   }
+}
+
+TEST_F(EmbeddingTest, AProgramInCRunsModels) {
+  EXPECT_THAT(Documented("run_model/run_model examples/resnet.onnx").output,
+              HasSubstr("logits: [2, "));
+  EXPECT_THAT(Documented("by-hand examples/transformer.onnx 3").output, HasSubstr(": [3, 3, "));
+  const Ran bad = Shell("run_model/run_model examples/algebra.rules");
+  EXPECT_EQ(bad.status, 1);
+  EXPECT_THAT(bad.output, HasSubstr("run_model: module_load: "));
+  // What it is linked with is C: a program that was built before needs no other version of Weft.
+  const Ran needed = Shell("readelf --dynamic run_model/run_model | grep NEEDED");
+  EXPECT_THAT(needed.output, AllOf(HasSubstr("[libweft_c.so.1]"), Not(HasSubstr("libstdc++")),
+                                   Not(HasSubstr("[libweft.so"))));
 }
 
 TEST_F(EmbeddingTest, ADeviceRunsModels) {

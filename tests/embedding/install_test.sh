@@ -34,9 +34,28 @@ check "the library's other name" test "a b/lib/libweft.so" -ef a\ b/lib/libweft.
 # Moved, the files still find each other.
 mv "a b/c" moved
 check "opt runs" sh -c 'moved/bin/weft-opt --list-passes | grep -q canonicalize'
-for tool in diff reduce run; do
+for tool in bench compile conformance diff make_model opt quantize reduce run trace; do
   check "$tool runs" sh -c "moved/bin/weft-$tool --help | grep -q 'Usage: $tool'"
+  check "weft $tool runs" sh -c "moved/bin/weft $tool --help | grep -q 'Usage: $tool'"
+  check "$tool has a page" grep -q "^.SH NAME" "moved/share/man/man1/weft-$tool.1"
+  check "weft lists $tool" sh -c "moved/bin/weft --help | grep -q '^  $tool  *[A-Z]'"
 done
+check "weft says its version" sh -c 'moved/bin/weft --version | grep -qx "weft [0-9.]*"'
+ln -s "$PWD/moved/bin/weft" linked
+check "weft is found by a link" sh -c './linked opt --version | grep -q "^opt (Weft)"'
+check "an unknown tool is named" sh -c 'moved/bin/weft optt 2>&1 | grep -q "no tool optt; there are bench compile"'
+moved/bin/weft optt 2>/dev/null
+check "with status 2" test $? = 2
+
+# Completion: tools, then flags of the tool, then files.
+complete_words() {  # WORD...: the last is completed.
+  bash -c 'source "$1"; COMP_WORDS=("${@:2}"); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _weft
+           printf "%s\n" "${COMPREPLY[@]}"' - moved/share/bash-completion/completions/weft "$@"
+}
+PATH="$PWD/moved/bin:$PATH"
+check "tools" test "$(complete_words weft comp)" = compile
+check "flags of a tool of weft" test "$(complete_words weft opt --list-pas)" = --list-passes
+check "flags of a tool" test "$(complete_words weft-run --targ)" = --target=
 cflags="$(PKG_CONFIG_PATH=moved/lib/pkgconfig pkg-config --cflags-only-I weft)"
 include="${cflags#-I}"
 check "pkg-config finds the headers" test -f "${include% }/weft/api/compiler.h"

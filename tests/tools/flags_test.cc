@@ -1,5 +1,9 @@
 #include "tools/common/flags.h"
 
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_split.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -122,6 +126,32 @@ TEST_F(FlagsTest, HelpListsEveryFlag) {
        {"--verbose", "-o FILE", "--seed=N", "--rtol=X", "--remarks[=REGEX]", "--input=NAME=FILE"}) {
     EXPECT_THAT(help, HasSubstr(flag));
   }
+}
+
+TEST_F(FlagsTest, ThePageIsForMan) {
+  ASSERT_TRUE(Parse({"--help=man"}).ok());
+  EXPECT_TRUE(flags_.help_requested());
+  const std::string page = flags_.Help();
+  EXPECT_THAT(page, testing::StartsWith(".TH WEFT-TOOL 1 "));
+  EXPECT_THAT(page, HasSubstr("\n.SH NAME\nweft\\-tool \\- "));
+  EXPECT_THAT(page, HasSubstr("\n.SH THINGS\n"));
+  EXPECT_THAT(page, HasSubstr("\n.TP\n.B \\-\\-input=NAME=FILE\n"));
+}
+
+TEST_F(FlagsTest, RoffDoesNotObeyTheText) {
+  bool flag = false;
+  flags_.Bool("odd", &flag, "one\n.two\n'three\nfour\\five");
+  ASSERT_TRUE(Parse({"--help=man"}).ok());
+  EXPECT_THAT(flags_.Help(), HasSubstr("one\n\\&.two\n\\&'three\nfour\\efive\n"));
+}
+
+TEST_F(FlagsTest, CompletionsAreTheFlags) {
+  ASSERT_TRUE(Parse({"--help=flags"}).ok());
+  const std::vector<std::string> lines = absl::StrSplit(flags_.Help(), '\n');
+  for (const char* line : {"--help", "--version", "--verbose", "--seed=", "--remarks", "-o"}) {
+    EXPECT_THAT(lines, testing::Contains(line));
+  }
+  EXPECT_THAT(Error({"--help=pdf"}), HasSubstr("--help"));
 }
 
 }  // namespace

@@ -72,7 +72,7 @@ FlagSet MakeFlags(Options* o) {
   flags.Section("Program");
   AddTargetFlag(flags, &o->prepare.target.target, "Executor. Default: cpu");
   AddBackendFlags(flags, &o->prepare.target.options);
-  AddPipelineFlags(flags, &o->prepare.pipeline, /*devices_only=*/true);
+  AddPipelineFlags(flags, &o->prepare.pipeline);
   flags.Repeated("size", &o->sizes, "NAME=SIZE,...", "Sizes of symbols");
   flags.Repeated("input", &o->inputs, "NAME=FILE",
                  "Value of an input (.npy or .pb); others are made from a\n"
@@ -352,7 +352,7 @@ absl::StatusOr<int> Run(Options o, const std::vector<std::string>& positional) {
         absl::StrCat("--format takes text or json, not \"", o.format, "\""));
   }
   Extensions extensions;
-  WEFT_RETURN_IF_ERROR(o.prepare.pipeline.LoadExtensions(extensions, /*devices_only=*/true));
+  WEFT_RETURN_IF_ERROR(o.prepare.pipeline.LoadExtensions(extensions));
   WarnOfAssumedRules("bench", extensions);
   o.prepare.extensions = &extensions;
   o.prepare.target.backends = &extensions.backends();

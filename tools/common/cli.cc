@@ -27,8 +27,10 @@ absl::StatusOr<int> ParseAndRun(FlagSet& flags, int argc, char** argv, Body body
     return kExitOk;
   }
   if (!flags.help_requested()) return body(positional);
+  std::cout << flags.Help();
+  if (!flags.help_is_text()) return kExitOk;
   WEFT_ASSIGN_OR_RETURN(auto more, more_help());
-  std::cout << flags.Help() << more;
+  std::cout << more;
   return kExitOk;
 }
 

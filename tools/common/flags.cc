@@ -4,11 +4,14 @@
 #include <cmath>
 #include <numeric>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "api/version.h"
 #include "base/status_macros.h"
 
 namespace weft::tools {
@@ -37,6 +40,13 @@ int EditDistance(absl::string_view a, absl::string_view b) {
     }
   }
   return row[b.size()];
+}
+
+// Text of lines as they are: a backslash is roff's own, and so is a dot or a quote at the start.
+std::string Roff(absl::string_view text) {
+  return absl::StrReplaceAll(absl::StrCat("\n", text),
+                             {{"\\", "\\e"}, {"-", "\\-"}, {"\n.", "\n\\&."}, {"\n'", "\n\\&'"}})
+      .substr(1);
 }
 
 }  // namespace
@@ -195,6 +205,11 @@ absl::StatusOr<std::vector<std::string>> FlagSet::Parse(int argc, const char* co
       help_requested_ = true;
       break;
     }
+    if (argument == "--help=man" || argument == "--help=flags") {
+      help_requested_ = true;
+      help_form_ = argument == "--help=man" ? HelpForm::kManualPage : HelpForm::kCompletions;
+      break;
+    }
     if (argument == "--version") {
       version_requested_ = true;
       break;
@@ -214,7 +229,17 @@ absl::StatusOr<std::vector<std::string>> FlagSet::Parse(int argc, const char* co
   return positional;
 }
 
-std::string FlagSet::Help() const {
+std::string FlagSet::Shown(const Flag& flag) {
+  std::string shown = Dashed(flag.name);
+  if (flag.optional) {
+    absl::StrAppend(&shown, "[=", flag.value, "]");
+  } else if (!flag.value.empty()) {
+    absl::StrAppend(&shown, flag.name.size() == 1 ? " " : "=", flag.value);
+  }
+  return shown;
+}
+
+std::string FlagSet::HelpText() const {
   constexpr size_t kColumn = 30;
   std::string help = absl::StrCat("Usage: ", program_, " ", synopsis_, "\n\n", about_, "\n");
   for (const Flag& flag : flags_) {
@@ -222,12 +247,7 @@ std::string FlagSet::Help() const {
       absl::StrAppend(&help, "\n", flag.doc, ":\n");
       continue;
     }
-    std::string left = absl::StrCat(flag.name.size() == 1 ? "  -" : "  --", flag.name);
-    if (flag.optional) {
-      absl::StrAppend(&left, "[=", flag.value, "]");
-    } else if (!flag.value.empty()) {
-      absl::StrAppend(&left, flag.name.size() == 1 ? " " : "=", flag.value);
-    }
+    std::string left = absl::StrCat("  ", Shown(flag));
     if (left.size() + 2 > kColumn) {
       left += "\n" + std::string(kColumn, ' ');
     } else {
@@ -239,6 +259,49 @@ std::string FlagSet::Help() const {
                     "\n");
   }
   return help;
+}
+
+std::string FlagSet::Help() const {
+  switch (help_form_) {
+    case HelpForm::kManualPage:
+      return ManualPage();
+    case HelpForm::kCompletions:
+      return Completions();
+    default:
+      return HelpText();
+  }
+}
+
+std::string FlagSet::ManualPage() const {
+  const std::string name = absl::StrCat("weft-", program_);
+  // The first sentence says what the tool is for.
+  const std::string line = absl::StrReplaceAll(absl::StrCat(about_, " "), {{"\n", " "}});
+  const std::string first = line.substr(0, line.find(". "));
+  std::string page = absl::StrCat(".TH ", absl::AsciiStrToUpper(name), " 1 \"\" \"Weft ", kVersion,
+                                  "\"\n.SH NAME\n", Roff(name), " \\- ", Roff(first),
+                                  "\n.SH SYNOPSIS\n.B ", Roff(name), "\n", Roff(synopsis_),
+                                  "\n.SH DESCRIPTION\n.nf\n", Roff(about_), "\n.fi\n");
+  bool any = false;
+  for (const Flag& flag : flags_) {
+    if (flag.name.empty() || !any) {
+      absl::StrAppend(&page, ".SH ",
+                      flag.name.empty() ? Roff(absl::AsciiStrToUpper(flag.doc)) : "OPTIONS", "\n");
+      any = true;
+    }
+    if (flag.name.empty()) continue;
+    absl::StrAppend(&page, ".TP\n.B ", Roff(Shown(flag)), "\n", Roff(flag.doc), "\n");
+  }
+  return page;
+}
+
+std::string FlagSet::Completions() const {
+  std::string lines = "--help\n--version\n";
+  for (const Flag& flag : flags_) {
+    if (flag.name.empty()) continue;
+    absl::StrAppend(&lines, Dashed(flag.name),
+                    flag.value.empty() || flag.optional || flag.name.size() == 1 ? "" : "=", "\n");
+  }
+  return lines;
 }
 
 }  // namespace weft::tools

@@ -50,10 +50,13 @@ class FlagSet {
 
   // Returns the positional arguments. Errors are InvalidArgument and name the flag, with the most
   // similar known one for a misspelling. On --help or -h, sets help_requested() and stops parsing;
-  // likewise on --version.
+  // likewise on --version. --help=man asks for the manual page, --help=flags for the completions.
   absl::StatusOr<std::vector<std::string>> Parse(int argc, const char* const* argv);
   bool help_requested() const { return help_requested_; }
+  // True if the requested form is the text for people, which a tool may add to.
+  bool help_is_text() const { return help_form_ == HelpForm::kText; }
   bool version_requested() const { return version_requested_; }
+  // In the requested form.
   std::string Help() const;
   const std::string& program() const { return program_; }
 
@@ -66,7 +69,13 @@ class FlagSet {
     bool optional = false;  // The value may be left out...
     std::string bare;       // ... and defaults to this.
   };
+  enum class HelpForm { kText, kManualPage, kCompletions };
+
   const Flag* Find(absl::string_view name) const;
+  static std::string Shown(const Flag& flag);  // "--seed=N", "-o FILE", "--remarks[=REGEX]".
+  std::string HelpText() const;
+  std::string ManualPage() const;   // roff, in section 1.
+  std::string Completions() const;  // A flag a line: "--seed=", "--strict".
   // `typed` is the user's text, with its dashes.
   absl::Status Unknown(absl::string_view typed) const;
   absl::Status ParseOne(const std::string& argument, int argc, const char* const* argv, int* index);
@@ -77,6 +86,7 @@ class FlagSet {
   std::vector<Flag> flags_;
   std::map<std::string, std::string> aliases_;
   bool help_requested_ = false;
+  HelpForm help_form_ = HelpForm::kText;
   bool version_requested_ = false;
 };
 

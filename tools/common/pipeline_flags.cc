@@ -21,22 +21,17 @@ void AddRulesFlag(FlagSet& flags, std::string* rules) {
                "tested on random instances first; wrong rules are refused");
 }
 
-void AddPipelineFlags(FlagSet& flags, PipelineFlags* pipeline, bool devices_only) {
+void AddPipelineFlags(FlagSet& flags, PipelineFlags* pipeline) {
   flags.String("passes", &pipeline->passes, "PIPELINE",
                "Pipeline to run first, as in opt. Default: the target's own, for\n"
                "reference none");
   AddAdmitFlag(flags, &pipeline->admit);
   AddRulesFlag(flags, &pipeline->rules);
-  if (devices_only) {
-    AddLoadDeviceFlag(flags, &pipeline->load);
-  } else {
-    AddLoadFlag(flags, &pipeline->load);
-  }
+  AddLoadFlag(flags, &pipeline->load);
 }
 
-absl::Status PipelineFlags::LoadExtensions(Extensions& extensions, bool devices_only) const {
-  WEFT_RETURN_IF_ERROR(devices_only ? LoadDevices(load, extensions)
-                                    : LoadPlugins(load, extensions));
+absl::Status PipelineFlags::LoadExtensions(Extensions& extensions) const {
+  WEFT_RETURN_IF_ERROR(LoadPlugins(load, extensions));
   return rules.empty() ? absl::OkStatus() : extensions.AddRuleFile(ResolvePath(rules));
 }
 

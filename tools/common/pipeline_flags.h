@@ -19,17 +19,15 @@ struct PipelineFlags {
   std::string rules;   // A rule file; empty: none.
   std::vector<std::string> load;
 
-  // Loads what --load and --rules name. `devices_only`: the tool does not share libweft.so with
-  // plugins, so it can load devices alone.
-  absl::Status LoadExtensions(Extensions& extensions, bool devices_only = false) const;
+  // Loads what --load and --rules name.
+  absl::Status LoadExtensions(Extensions& extensions) const;
 
   // Sets what is compiled with. `extensions` must outlive the compilation; null: none were loaded.
   // InvalidArgument for an unknown contract.
   absl::Status Apply(const Extensions* extensions, CompileOptions* compile) const;
 };
 
-// `devices_only` as for LoadExtensions().
-void AddPipelineFlags(FlagSet& flags, PipelineFlags* pipeline, bool devices_only = false);
+void AddPipelineFlags(FlagSet& flags, PipelineFlags* pipeline);
 
 // --admit and --rules alone, whose helps are the same in all tools.
 void AddAdmitFlag(FlagSet& flags, std::string* admit);

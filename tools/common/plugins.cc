@@ -21,15 +21,4 @@ absl::Status LoadPlugins(const std::vector<std::string>& files, Extensions& exte
   return absl::OkStatus();
 }
 
-void AddLoadDeviceFlag(FlagSet& flags, std::vector<std::string>* files) {
-  flags.Repeated("load", files, "LIBRARY", "A device: a shared library (docs/devices.md)");
-}
-
-absl::Status LoadDevices(const std::vector<std::string>& files, Extensions& extensions) {
-  for (const std::string& file : files) {
-    WEFT_RETURN_IF_ERROR(LoadDevice(ResolvePath(file), extensions).status());
-  }
-  return absl::OkStatus();
-}
-
 }  // namespace weft::tools

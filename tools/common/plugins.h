@@ -17,10 +17,6 @@ void AddLoadFlag(FlagSet& flags, std::vector<std::string>* files, const std::str
 // Loads the plugins, in order. An error names the plugin at fault.
 absl::Status LoadPlugins(const std::vector<std::string>& files, Extensions& extensions);
 
-// The same for tools that load only devices, because they do not share libweft.so with a plugin.
-void AddLoadDeviceFlag(FlagSet& flags, std::vector<std::string>* files);
-absl::Status LoadDevices(const std::vector<std::string>& files, Extensions& extensions);
-
 }  // namespace weft::tools
 
 #endif  // WEFT_TOOLS_COMMON_PLUGINS_H_

@@ -71,7 +71,7 @@ FlagSet MakeFlags(Options* o) {
                "core.pt2, compared by the rule of that suite. Default: onnx");
   AddTargetFlag(flags, &o->cases.target.target, "Executor. Default: cpu");
   AddBackendFlags(flags, &o->cases.target.options);
-  AddPipelineFlags(flags, &o->cases.pipeline, /*devices_only=*/true);
+  AddPipelineFlags(flags, &o->cases.pipeline);
   flags.String("filter", &o->filter, "GLOB", "Only cases whose name, or its last part, matches");
   flags.String("cases", &o->cases_file, "FILE",
                "Only cases whose name's last part begins a line of FILE");
@@ -143,7 +143,7 @@ absl::StatusOr<int> Run(Options o, const std::vector<std::string>& positional) {
   }
   if (o.cases.strict) o.cases.atol = 1e-7;
   Extensions extensions;
-  WEFT_RETURN_IF_ERROR(o.cases.pipeline.LoadExtensions(extensions, /*devices_only=*/true));
+  WEFT_RETURN_IF_ERROR(o.cases.pipeline.LoadExtensions(extensions));
   WarnOfAssumedRules("conformance", extensions);
   o.cases.extensions = &extensions;
   o.cases.target.backends = &extensions.backends();

@@ -16,10 +16,12 @@ Usage: install --prefix=DIR
 Lays down, under DIR:
 
   include/weft/       the public headers, for #include "weft/api/compiler.h"
-  lib/                libweft.so, and the emulation for --cuda-driver=emulated
-  lib/pkgconfig/      for `pkg-config weft`
+  lib/                libweft.so, libweft_c.so for C, and the emulation for
+                      --cuda-driver=emulated
+  lib/pkgconfig/      for `pkg-config weft` and `pkg-config weft_c`
   lib/cmake/weft/     for CMake's find_package(weft)
-  bin/                the tools weft-opt, weft-run, weft-reduce and weft-diff
+  bin/                weft, and all tools as weft-opt, weft-run, ...
+  share/              manual pages, completion for bash
 
 docs/embedding.md shows programs and plugins that use them.
 TEXT

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# make_tree.sh OUT VERSION ABSEIL LIBRARY EMULATED LICENSE TOOLS TEMPLATES HEADERS
+# make_tree.sh OUT VERSION ABSEIL LIBRARY C_LIBRARY EMULATED LICENSE WEFT COMPLETION
+#     TOOLS TEMPLATES HEADERS
 #
 # Packs what //tools:install lays down as the archive OUT; the last three arguments
 # and ABSEIL, the libraries of Abseil that the headers need, are lists in one word
@@ -9,11 +10,12 @@
 # weft/ and say so: names such as graph/ and passes/ are not Weft's alone.
 set -euo pipefail
 
-out="$PWD/$1" version="$2" library="$4" emulated="$5" license="$6"
+out="$PWD/$1" version="$2" library="$4" c_library="$5" emulated="$6" license="$7"
+weft="$8" completion="$9"
 read -ra abseil <<<"$3"
-read -ra tools <<<"$7"
-read -ra templates <<<"$8"
-read -ra headers <<<"$9"
+read -ra tools <<<"${10}"
+read -ra templates <<<"${11}"
+read -ra headers <<<"${12}"
 umask 022
 root="$(mktemp -d)"
 chmod 755 "$root"
@@ -25,9 +27,22 @@ put() {  # MODE FILE PATH
 
 put 755 "$library" "lib/libweft.so.$version"
 ln -s "libweft.so.$version" "$root/lib/libweft.so"
+put 755 "$c_library" lib/libweft_c.so.1
+ln -s libweft_c.so.1 "$root/lib/libweft_c.so"
 put 755 "$emulated" lib/libweft_cuda_emulated.so
 put 644 "$license" share/doc/weft/LICENSE
-for tool in "${tools[@]}"; do put 755 "$tool" "bin/weft-${tool##*/}"; done
+put 755 "$weft" bin/weft
+put 644 "$completion" share/bash-completion/completions/weft
+mkdir -p "$root/share/man/man1"
+for tool in "${tools[@]}"; do
+  name="${tool##*/}"
+  # The main programs of tools/bench and others like it.
+  [[ "$name" == main ]] && name="$(basename "$(dirname "$tool")")"
+  put 755 "$tool" "bin/weft-$name"
+  "$root/bin/weft-$name" --help=man >"$root/share/man/man1/weft-$name.1"
+  # bash looks for completions by the name of the command.
+  ln -s weft "$root/share/bash-completion/completions/weft-$name"
+done
 
 for header in "${headers[@]}"; do
   # Generated ones lie in a folder of Bazel's.
