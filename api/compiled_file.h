@@ -1,6 +1,6 @@
-// Compiled models in `.weftb` files: the module, its plan for a target, and their constants
-// (docs/deploy.md). SaveModel() (model_io.h) writes such files without plans, LoadModel() reads the
-// module of either.
+// Compiled models in `.weftb` files: the module, its plan for a target, and their constants; and as
+// shared objects (docs/deploy.md). SaveModel() (model_io.h) writes such files without plans,
+// LoadModel() reads the module of either.
 #ifndef WEFT_API_COMPILED_FILE_H_
 #define WEFT_API_COMPILED_FILE_H_
 
@@ -31,23 +31,27 @@ struct CompiledFileOptions {
 absl::Status WriteCompiledFile(Module& module, const Backend& backend, const std::string& path,
                                const CompiledFileOptions& options = {});
 
+// The same, and the plan's kernels as machine code, in a shared object: CompiledProgram runs it, as
+// C programs do with program_open. For the backend "cpu" alone. `compiler` is the system's, looked
+// up in PATH. The object needs the instruction set of the target.
+absl::Status WriteCompiledLibrary(Module& module, const Backend& backend, const std::string& path,
+                                  const CompiledFileOptions& options = {},
+                                  const std::string& compiler = "c++");
+
 // A hash of the module's text. Equal modules have equal hashes in every process.
 uint64_t HashSource(const Module& module);
 
-// The ops of the file's plan that the runtime without a compiler (backends/cpu/standalone) lacks.
+// The ops of the file's plan that the runtime without a compiler (backends/cpu/standalone) lacks;
+// CompiledProgram has them.
 absl::StatusOr<std::vector<std::string>> OpsOutsideRuntime(const std::string& path,
                                                            const std::string& target);
 
 struct CompiledCheck {
   int compared = 0;  // Runs of both whose results were compared.
   int refused = 0;   // Runs whose inputs the source refused.
-  // Runs for whose sizes the program says that it has no code (Unimplemented), and the last reason.
-  int unsupported = 0;
-  std::string reason;
-  // True: the runtime ran the file's plan. False: it lacks ops (`missing`), and a session ran the
-  // file's module.
+  // True: the file's plan ran, on the CPU. False: a session ran the file's module, because the plan
+  // is for another target.
   bool ran_plan = false;
-  std::vector<std::string> missing;
   double largest_error = 0;
   // The sizes of the inputs, the output and the elements that differ; "" if none do.
   std::string difference;

@@ -3,12 +3,13 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "api/compiled_plan.h"
+#include "backends/cpu/standalone/model_library.h"
 #include "backends/cpu/standalone/standalone.h"
+#include "backends/step_reference.h"
 #include "base/annotate.h"
 #include "base/status_macros.h"
 #include "lowering/plan.h"
-#include "serialize/flat/weftb_file.h"
-#include "serialize/flat/weftb_plan.h"
 
 namespace weft {
 
@@ -16,7 +17,8 @@ struct CompiledProgram::Impl {
   std::vector<Input> inputs;
   std::vector<Type> outputs;
   std::vector<int> write_backs;
-  std::unique_ptr<cpu::Standalone> program;
+  std::shared_ptr<const cpu::ModelLibrary> library;  // Null for a .weftb file.
+  std::unique_ptr<cpu::Standalone> program;          // Its code is that of the library.
 };
 
 CompiledProgram::CompiledProgram(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -26,15 +28,22 @@ CompiledProgram::~CompiledProgram() = default;
 
 absl::StatusOr<CompiledProgram> CompiledProgram::Open(const std::string& path,
                                                       const CompiledProgramOptions& options) {
-  WEFT_ASSIGN_OR_RETURN(const auto file, WeftbFile::Open(path));
-  WEFT_ASSIGN_OR_RETURN(Plan plan, ReadPlanFromWeftb(*file, "main", options.target));
   auto impl = std::make_unique<Impl>();
+  WEFT_ASSIGN_OR_RETURN(CompiledPlan compiled, ReadCompiledPlan(path, options.target));
+  if (options.target != "cpu") {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, ": a plan for ", options.target, " does not run on the CPU"));
+  }
+  Plan& plan = compiled.plan;
+  impl->library = std::move(compiled.library);
+  cpu::StandaloneOptions standalone;
+  standalone.threads = options.threads;
+  standalone.kernels = std::move(compiled.kernels);
+  standalone.evaluator = &OpEvaluator();
   for (const PlanInput& input : plan.inputs) impl->inputs.push_back({input.name, input.type});
   impl->write_backs = plan.write_backs;
   impl->outputs = plan.outputs;
   impl->outputs.resize(plan.outputs.size() - plan.write_backs.size());
-  cpu::StandaloneOptions standalone;
-  standalone.threads = options.threads;
   auto program = cpu::Standalone::Create(std::move(plan), standalone);
   if (!program.ok()) return Annotate(program.status(), path);
   impl->program = *std::move(program);

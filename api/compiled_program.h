@@ -1,4 +1,6 @@
-// The plan of a `.weftb` file (compiled_file.h) as a program: nothing is compiled.
+// The plan of a `.weftb` file, or of a model as a shared object (compiled_file.h), as a program:
+// nothing is compiled. Kernels of a shared object are machine code, those of a `.weftb` file are
+// interpreted.
 #ifndef WEFT_API_COMPILED_PROGRAM_H_
 #define WEFT_API_COMPILED_PROGRAM_H_
 
@@ -26,9 +28,9 @@ class CompiledProgram {
     Type type;
   };
 
-  // Errors name the file. NotFound if it has no plan of main() for the target, FailedPrecondition
-  // if the plan needs ops that only the reference executor has, or wider vectors than the
-  // machine's.
+  // Files whose names end with `.so` are code: load only what you would run. Errors name the file.
+  // NotFound if it has no plan of main() for the target, FailedPrecondition if the plan needs wider
+  // vectors than the machine's, InvalidArgument for a plan of another device than the CPU.
   static absl::StatusOr<CompiledProgram> Open(const std::string& path,
                                               const CompiledProgramOptions& options = {});
   CompiledProgram(CompiledProgram&&) noexcept;

@@ -1,4 +1,5 @@
-// compile: compiles a model ahead of time and writes it with its plan into a .weftb file.
+// compile: compiles a model ahead of time and writes it with its plan into a .weftb file, or with
+// machine code into a shared object.
 #include <filesystem>
 #include <iostream>
 #include <memory>
@@ -30,6 +31,7 @@ struct Options {
   std::string target = "cpu";
   PipelineFlags pipeline;
   std::string output;
+  std::string compiler = "c++";
   std::string strip;
   bool check = false;
   int64_t seed = 0;
@@ -37,16 +39,19 @@ struct Options {
 };
 
 FlagSet MakeFlags(Options* o) {
-  FlagSet flags("compile", "MODEL -o FILE.weftb [flags]",
+  FlagSet flags("compile", "MODEL -o FILE.weftb|FILE.so [flags]",
                 "Compiles the function main of a model (.onnx, .pt2, .weft or .weftb) for a\n"
                 "target and writes it, with its plan and its constants, into one file. A\n"
                 "program without a compiler runs the plan (docs/deploy.md); opt, run, diff and\n"
-                "bench read the graph.\n\n"
+                "bench read the graph of a .weftb file. A .so has the kernels as machine code\n"
+                "for the CPU, too.\n\n"
                 "  compile model.onnx -o model.weftb\n"
-                "  compile --check --strip=names,graph model.pt2 -o model.weftb");
+                "  compile --check --strip=names,graph model.pt2 -o model.so");
   AddTargetFlag(flags, &o->target, "Executor of the plan. Default: cpu");
   AddPipelineFlags(flags, &o->pipeline);
-  flags.String("o", &o->output, "FILE.weftb", "The compiled model");
+  flags.String("o", &o->output, "FILE", "The compiled model, as a .weftb or .so file");
+  flags.String("compiler", &o->compiler, "PROGRAM",
+               "Compiler of the kernels of a .so. Default: c++");
   flags.String("strip", &o->strip, "PART,...",
                "Leave out parts: names, those of source nodes in traces and messages;\n"
                "graph, so that the file holds the plan alone");
@@ -72,6 +77,8 @@ absl::Status ReadStrip(const std::string& strip, CompiledFileOptions* file) {
   return absl::OkStatus();
 }
 
+bool IsLibrary(const std::string& path) { return absl::EndsWith(path, ".so"); }
+
 // Says how large the file is, and what the runtime cannot run of it.
 absl::Status Describe(const Options& o, const std::string& path) {
   std::error_code error;
@@ -89,8 +96,9 @@ absl::Status Describe(const Options& o, const std::string& path) {
 absl::StatusOr<int> Run(const Options& o, const std::vector<std::string>& positional) {
   WEFT_ASSIGN_OR_RETURN(const bool helped, StartLogs(o.log));
   if (helped) return kExitOk;
-  if (positional.size() != 1 || !absl::EndsWith(o.output, ".weftb")) {
-    return absl::InvalidArgumentError("expected one model and -o FILE.weftb; --help shows how");
+  if (positional.size() != 1 || !(absl::EndsWith(o.output, ".weftb") || IsLibrary(o.output))) {
+    return absl::InvalidArgumentError(
+        "expected one model and -o FILE.weftb or -o FILE.so; --help shows how");
   }
   CompiledFileOptions file;
   WEFT_RETURN_IF_ERROR(ReadStrip(o.strip, &file));
@@ -109,7 +117,9 @@ absl::StatusOr<int> Run(const Options& o, const std::vector<std::string>& positi
   if (o.check) source = module->Clone();
   WEFT_RETURN_IF_ERROR(Compile(*module, compile).status());
   const std::string path = ResolvePath(o.output);
-  WEFT_RETURN_IF_ERROR(WriteCompiledFile(*module, *backend, path, file));
+  WEFT_RETURN_IF_ERROR(IsLibrary(path)
+                           ? WriteCompiledLibrary(*module, *backend, path, file, o.compiler)
+                           : WriteCompiledFile(*module, *backend, path, file));
   WEFT_RETURN_IF_ERROR(Describe(o, path));
   if (!o.check) return kExitOk;
   WEFT_ASSIGN_OR_RETURN(const CompiledCheck check,

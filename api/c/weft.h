@@ -199,13 +199,15 @@ typedef struct weft_api {
                              weft_text** text);
   /* Writes an .onnx, .weft or .weftb file, aside first. */
   weft_error* (*module_save)(const weft_module* module, const char* path);
-  /* Compiles a copy of the module and writes it with its plan into a .weftb file. */
+  /* Compiles a copy of the module and writes it with its plan into a .weftb file, or, for the
+   * target "cpu" and with the system's compiler, with machine code into a shared object (.so). */
   weft_error* (*module_compile)(const weft_module* module, const char* path,
                                 const weft_file_options* options);
 
   /* Programs. program_create compiles a copy of the module, at the first call for its sizes.
-   * program_open takes a plan as module_compile wrote it, and compiles nothing: kernels are
-   * interpreted; calls go one after another; it has no state, so all inputs are given. */
+   * program_open takes a file as module_compile wrote it, and compiles nothing: kernels of a
+   * .weftb file are interpreted, a .so is code, to load only if you would run it; calls go one
+   * after another; it has no state, so all inputs are given. */
   weft_error* (*program_create)(const weft_module* module, const weft_program_options* options,
                                 weft_program** program);
   weft_error* (*program_open)(const char* path, const weft_plan_options* options,

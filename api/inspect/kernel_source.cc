@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "backends/cpu/emit/emit_cc.h"
+#include "backends/cpu/target.h"
 #include "base/printable.h"
 #include "base/quote.h"
 #include "base/status_macros.h"
@@ -27,13 +28,6 @@ struct NamedKernel {
   const Kernel* kernel = nullptr;
   std::string sources;  // Names of source nodes, quoted.
 };
-
-cpu::CcTarget CcTargetOf(const Target& target) {
-  cpu::CcTarget cc;
-  if (target.vector_bytes >= 32) cc.isa = cpu::CcTarget::Isa::kAvx2;
-  if (target.vector_bytes >= 64) cc.isa = cpu::CcTarget::Isa::kAvx512;
-  return cc;
-}
 
 std::string SourcesOf(const Step& step) {
   constexpr size_t kMaxNames = 4;
@@ -119,7 +113,7 @@ absl::StatusOr<std::string> KernelSource(const Module& module, const Target& tar
   if (kernels.empty()) return std::string("// No kernels: routines compute everything.\n");
   std::vector<const Kernel*> emitted;
   for (const NamedKernel& k : kernels) emitted.push_back(k.kernel);
-  const cpu::CcTarget cc = CcTargetOf(target);
+  const cpu::CcTarget cc = cpu::CcTargetOf(target);
   WEFT_ASSIGN_OR_RETURN(const cpu::CcUnit unit, cpu::EmitCc(emitted, cc));
   return absl::StrCat(Head(target, cc, unit, kernels), unit.text);
 }

@@ -1,6 +1,5 @@
 #include "backends/cpu/generated.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -67,16 +66,7 @@ absl::Status GeneratedKernels::Wait() {
 absl::Status GeneratedKernels::Emit(CcTarget target) {
   const profiler::Scope scope(profiler::Activity::kCompilerPass, "emit kernels");
   target.sleef = LoadSleef();
-  auto unit = EmitCc(kernels_, target);
-  if (!unit.ok()) {
-    // At least one kernel cannot be emitted; keeps those that can.
-    kernels_.erase(std::remove_if(kernels_.begin(), kernels_.end(),
-                                  [&](const Kernel* k) { return !EmitCc({k}, target).ok(); }),
-                   kernels_.end());
-    unit = EmitCc(kernels_, target);
-  }
-  WEFT_RETURN_IF_ERROR(unit.status());
-  unit_ = *std::move(unit);
+  WEFT_ASSIGN_OR_RETURN(unit_, EmitCcOfMost(&kernels_, target));
   options_.flags = CcFlags(target);
   if (!unit_.kernels.empty()) Log(output_code_log, unit_.text);
   return absl::OkStatus();

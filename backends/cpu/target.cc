@@ -195,4 +195,11 @@ Target TargetOf(Isa isa) {
   return target;
 }
 
+CcTarget CcTargetOf(const Target& target) {
+  CcTarget cc;
+  if (target.vector_bytes >= 32) cc.isa = CcTarget::Isa::kAvx2;
+  if (target.vector_bytes >= 64) cc.isa = CcTarget::Isa::kAvx512;
+  return cc;
+}
+
 }  // namespace weft::cpu

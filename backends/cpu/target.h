@@ -2,6 +2,7 @@
 #ifndef WEFT_BACKENDS_CPU_TARGET_H_
 #define WEFT_BACKENDS_CPU_TARGET_H_
 
+#include "backends/cpu/emit/emit_cc.h"
 #include "backends/cpu/kernels/isa.h"
 #include "graph/target/target.h"
 
@@ -12,6 +13,9 @@ const Target& CpuTarget();
 
 // The target with the vector sizes of an instruction set.
 Target TargetOf(Isa isa);
+
+// What generated C++ for the target may use.
+CcTarget CcTargetOf(const Target& target);
 
 }  // namespace weft::cpu
 

@@ -75,7 +75,12 @@ absl::StatusOr<std::shared_ptr<const WeftbFile>> WeftbFile::Parse(absl::string_v
                                                                   const std::string& name) {
   auto copy = HostBuffer::Allocate(static_cast<int64_t>(bytes.size()));
   if (!bytes.empty()) std::memcpy(copy->data(), bytes.data(), bytes.size());
-  const std::shared_ptr<WeftbFile> file(new WeftbFile(name, std::move(copy)));
+  return View(std::move(copy), name);
+}
+
+absl::StatusOr<std::shared_ptr<const WeftbFile>> WeftbFile::View(std::shared_ptr<HostBuffer> bytes,
+                                                                 const std::string& name) {
+  const std::shared_ptr<WeftbFile> file(new WeftbFile(name, std::move(bytes)));
   WEFT_RETURN_IF_ERROR(file->Check());
   return file;
 }

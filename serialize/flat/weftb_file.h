@@ -63,7 +63,10 @@ class WeftbFile {
   // Errors name the file. InvalidArgument for bytes that are not a valid file, Unimplemented for
   // one of another major version.
   static absl::StatusOr<std::shared_ptr<const WeftbFile>> Open(const std::string& path);
-  // The same for bytes in memory, which are copied; `name` stands for the path.
+  // The same for bytes that the file and its constants keep; `name` stands for the path.
+  static absl::StatusOr<std::shared_ptr<const WeftbFile>> View(std::shared_ptr<HostBuffer> bytes,
+                                                               const std::string& name);
+  // The same for bytes in memory, which are copied.
   static absl::StatusOr<std::shared_ptr<const WeftbFile>> Parse(absl::string_view bytes,
                                                                 const std::string& name);
   ~WeftbFile();

@@ -8,7 +8,6 @@
 #include "base/out_of_memory.h"
 #include "base/printable.h"
 #include "base/status_macros.h"
-#include "graph/tensor/tensor.h"
 #include "lowering/plan_constants.h"
 #include "lowering/plan_facts.h"
 #include "lowering/plan_text.h"
@@ -36,7 +35,8 @@ absl::Status NoPlan(const WeftbFile& file, absl::string_view function, absl::str
   return absl::NotFoundError(text);
 }
 
-absl::StatusOr<Plan> ReadPlan(const WeftbFile& file, const WeftbContents::Plan& entry) {
+absl::StatusOr<Plan> ReadPlan(const WeftbFile& file, const WeftbContents::Plan& entry,
+                              PlanParser parse) {
   WEFT_ASSIGN_OR_RETURN(const absl::string_view text, file.Text(entry.segment));
   const std::string name = absl::StrCat(file.name(), ", plan of @", PrintableName(entry.function));
   absl::Status malformed;
@@ -47,7 +47,7 @@ absl::StatusOr<Plan> ReadPlan(const WeftbFile& file, const WeftbContents::Plan& 
     if (!absl::IsNotFound(constant.status())) malformed.Update(constant.status());
     return HostTensor();
   };
-  auto plan = ParseSelfContainedPlan(text, find, name);
+  auto plan = parse(text, find, name);
   WEFT_RETURN_IF_ERROR(malformed);
   WEFT_RETURN_IF_ERROR(plan.status());
   if (plan->name != entry.function) {
@@ -70,12 +70,12 @@ absl::Status AddPlanToWeftb(const Plan& plan, int target, WeftbBuilder* builder)
 }
 
 absl::StatusOr<Plan> ReadPlanFromWeftb(const WeftbFile& file, absl::string_view function,
-                                       absl::string_view target) {
+                                       absl::string_view target, PlanParser parse) {
   for (const WeftbContents::Plan& entry : file.contents().plans) {
     if (entry.function != function || file.contents().targets[entry.target].name != target) {
       continue;
     }
-    auto plan = CatchOutOfMemory([&] { return ReadPlan(file, entry); });
+    auto plan = CatchOutOfMemory([&] { return ReadPlan(file, entry, parse); });
     if (absl::IsResourceExhausted(plan.status())) return Annotate(plan.status(), file.name());
     return plan;
   }

@@ -1,6 +1,7 @@
 // Every case of suites that others wrote, as a test of its own: on the reference as
 // imported and again after the default pipeline, on the CPU executor after its own
-// pipeline as well.
+// pipeline as well, there also through compiled files, whose bits must be those of
+// sessions, and on the CUDA executor with an emulated driver.
 //
 // The ONNX suite comes from Debian's libonnx-testdata. A folder of networks and
 // fixtures beside the checkout (../shared/models) and one of torch.export
@@ -50,10 +51,16 @@ std::map<std::string, std::string> Exceptions() {
 struct Setting {
   const char* target;
   const char* passes;
+  const char* through = "";
+  // Every `step`-th case, for time: `conformance` runs them all.
+  size_t step = 1;
 };
-constexpr Setting kSettings[] = {
-    {"reference", "none"}, {"reference", "default"}, {"cpu", "none"},
-    {"cpu", "default"},    {"cpu", "cpu"},
+constexpr Setting kSettings[] =
+    {
+        {"reference", "none"},    {"reference", "default"}, {"cpu", "none"},
+        {"cpu", "default"},       {"cpu", "cpu"},           {"cpu", "cpu", "weftb"},
+        {"cpu", "cpu", "so", 10},  // The system's compiler runs for each.
+        {"cuda", "cpu"},
 };
 
 struct SuiteCase {
@@ -75,7 +82,7 @@ std::vector<SuiteCase> AllCases() {
   for (Case& c : FindPt2Cases(programs.string())) cases.push_back(std::move(c));
   std::vector<SuiteCase> all;
   for (const Setting& setting : kSettings) {
-    for (const Case& c : cases) all.push_back({c, setting});
+    for (size_t i = 0; i < cases.size(); i += setting.step) all.push_back({cases[i], setting});
   }
   return all;
 }
@@ -87,6 +94,8 @@ TEST_P(Suite, AsExpected) {
   CaseOptions options;
   options.target.target = GetParam().setting.target;
   options.pipeline.passes = GetParam().setting.passes;
+  options.through = GetParam().setting.through;
+  if (options.target.target == "cuda") options.target.options["cuda-driver"] = "emulated";
   const CaseResult result = RunCaseIsolated(GetParam().c, options);
   // A line for one target is about rounding: the case may pass or not, by instruction set.
   const auto rounding =
@@ -106,7 +115,8 @@ TEST_P(Suite, AsExpected) {
 }
 
 std::string TestName(const testing::TestParamInfo<SuiteCase>& info) {
-  std::string name = absl::StrCat(info.param.setting.target, "_", info.param.setting.passes, "_",
+  const Setting& setting = info.param.setting;
+  std::string name = absl::StrCat(setting.target, "_", setting.passes, "_", setting.through, "_",
                                   info.param.c.name);
   std::replace_if(
       name.begin(), name.end(), [](char c) { return !std::isalnum(static_cast<unsigned char>(c)); },

@@ -67,12 +67,14 @@ TEST(RunPlan, RunsAModelFromFiles) {
     ASSERT_TRUE(SaveTensor(path, (*inputs)[i]).ok());
     absl::StrAppend(&arguments, " '", path, "'");
   }
-  const std::string said =
-      OutputOf(absl::StrCat("'", ProgramPath("tools/compile"), "' --check --strip=names,graph '",
-                            folder, "/model.onnx' -o '", folder, "/model.weftb'"));
-  EXPECT_TRUE(absl::StrContains(said, "runs of source and plan agree")) << said;
-  OutputOf(absl::StrCat("'", RunPlanPath(), "' '", folder, "/model.weftb' '", folder, "/out'",
-                        arguments));
+  for (const char* kind : {"weftb", "so"}) {
+    const std::string said =
+        OutputOf(absl::StrCat("'", ProgramPath("tools/compile"), "' --check --strip=names,graph '",
+                              folder, "/model.onnx' -o '", folder, "/model.", kind, "'"));
+    EXPECT_TRUE(absl::StrContains(said, "runs of source and plan agree")) << said;
+    OutputOf(absl::StrCat("'", RunPlanPath(), "' '", folder, "/model.", kind, "' '", folder, "/",
+                          kind, "'", arguments));
+  }
 
   auto module = LoadModel(folder + "/model.onnx");
   ASSERT_TRUE(module.ok()) << module.status();
@@ -86,9 +88,11 @@ TEST(RunPlan, RunsAModelFromFiles) {
   ASSERT_TRUE(want.ok()) << want.status();
   ASSERT_FALSE(want->empty());
   for (size_t i = 0; i < want->size(); ++i) {
-    const auto got = LoadTensor(absl::StrCat(folder, "/out", i, ".npy"));
-    ASSERT_TRUE(got.ok()) << got.status();
-    EXPECT_TRUE(got->BitEqual((*want)[i])) << "output " << i;
+    for (const char* kind : {"weftb", "so"}) {
+      const auto got = LoadTensor(absl::StrCat(folder, "/", kind, i, ".npy"));
+      ASSERT_TRUE(got.ok()) << got.status();
+      EXPECT_TRUE(got->BitEqual((*want)[i])) << "output " << i << " of the " << kind;
+    }
   }
 }
 

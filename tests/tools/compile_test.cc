@@ -55,7 +55,19 @@ TEST_F(CompileTest, NamesOpsThatTheRuntimeLacks) {
         " %0 = nonzero(%x) : i64[u0, 1] return %0 }");
   EXPECT_EQ(Run("n.weft --check -o n.weftb"), 0) << err_;
   EXPECT_THAT(err_, HasSubstr("the runtime without a compiler lacks ops of this plan: nonzero"));
-  EXPECT_THAT(out_, HasSubstr("runs of source and the file's module agree"));
+  EXPECT_THAT(out_, HasSubstr("runs of source and plan agree"));
+}
+
+TEST_F(CompileTest, WritesASharedObject) {
+  EXPECT_EQ(Run("m.weft --strip=graph,names --check -o m.so"), 0) << err_;
+  EXPECT_THAT(out_, MatchesRegex("m.so: [0-9]+ bytes\n"
+                                 "[0-9]+ runs of source and plan agree; the largest .*\n"));
+  EXPECT_EQ(err_, "");
+  EXPECT_EQ(Run("m.weft --compiler=no-such-compiler -o n.so"), 2);
+  EXPECT_THAT(err_, HasSubstr("no-such-compiler"));
+  EXPECT_FALSE(Exists("n.so"));
+  EXPECT_EQ(Run("m.weft --target=cuda -o n.so"), 2);
+  EXPECT_THAT(err_, HasSubstr("a shared object has code for cpu, not for cuda"));
 }
 
 TEST_F(CompileTest, Mistakes) {

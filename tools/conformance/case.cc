@@ -7,14 +7,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "api/check/compare.h"
-#include "api/compiler.h"
 #include "api/model_io.h"
-#include "api/session.h"
 #include "api/test_data.h"
-#include "base/status_macros.h"
 #include "graph/ir/graph.h"
 #include "graph/ir/node.h"
 #include "graph/ir/op_def.h"
+#include "tools/conformance/case_program.h"
 #include "tools/conformance/pt2_case.h"
 
 namespace weft::tools {
@@ -64,22 +62,6 @@ std::vector<std::string> DataSets(const Case& c) {
   return folders;
 }
 
-}  // namespace
-
-absl::StatusOr<Session> MakeSession(std::unique_ptr<Module> module, const CaseOptions& options) {
-  WEFT_ASSIGN_OR_RETURN(const Backend* backend, options.target.Find());
-  CompileOptions compile;
-  WEFT_RETURN_IF_ERROR(options.pipeline.Apply(options.extensions, &compile));
-  SetTarget(*backend, &compile);
-  WEFT_RETURN_IF_ERROR(Compile(*module, compile).status());
-  WEFT_ASSIGN_OR_RETURN(Session session,
-                        Session::Create(std::move(module), *backend, options.target.options));
-  WEFT_RETURN_IF_ERROR(session.WaitForCode());
-  return session;
-}
-
-namespace {
-
 // Loads, compiles and runs the model on one data set.
 CaseResult RunDataSet(const Case& c, const std::string& data_folder, const CaseOptions& options) {
   LoadOptions load;
@@ -93,11 +75,11 @@ CaseResult RunDataSet(const Case& c, const std::string& data_folder, const CaseO
   }
   if (!module.ok()) return FromStatus(module.status());
   const bool quantized = IsQuantized(**module);
-  auto session = MakeSession(*std::move(module), options);
-  if (!session.ok()) return FromStatus(session.status());
-  auto data = LoadTestData(data_folder, session->main());
+  auto program = CaseProgram::Make(*std::move(module), options);
+  if (!program.ok()) return FromStatus(program.status());
+  auto data = LoadTestData(data_folder, program->main());
   if (!data.ok()) return FromStatus(data.status());
-  auto outputs = session->Run(data->inputs);
+  auto outputs = program->Run(data->inputs);
   if (!outputs.ok()) return FromStatus(outputs.status());
   auto tolerance = LoadTolerance(c.folder, {options.rtol, DefaultAtol(c.name, options)});
   if (!tolerance.ok()) return FromStatus(tolerance.status());
@@ -114,10 +96,10 @@ CaseResult RunDataSet(const Case& c, const std::string& data_folder, const CaseO
 CaseResult RunLight(const Case& c, const CaseOptions& options) {
   auto module = LoadModel(c.model);
   if (!module.ok()) return FromStatus(module.status());
-  auto session = MakeSession(*std::move(module), options);
-  if (!session.ok()) return FromStatus(session.status());
+  auto program = CaseProgram::Make(*std::move(module), options);
+  if (!program.ok()) return FromStatus(program.status());
   std::vector<HostTensor> inputs;
-  for (Value* input : session->main().inputs()) {
+  for (Value* input : program->main().inputs()) {
     std::vector<int64_t> dims;
     for (SymInt d : input->type().dims()) dims.push_back(d.constant().value_or(1));
     HostTensor tensor(input->type().dtype(), dims);
@@ -128,7 +110,7 @@ CaseResult RunLight(const Case& c, const CaseOptions& options) {
     tensor.WriteDoubles(values);
     inputs.push_back(std::move(tensor));
   }
-  auto outputs = session->Run(inputs);
+  auto outputs = program->Run(inputs);
   if (!outputs.ok()) return FromStatus(outputs.status());
   auto want = LoadTensor(absl::StrCat(c.model.substr(0, c.model.size() - 5), "_output_0.pb"));
   if (!want.ok()) return FromStatus(want.status());

@@ -2,13 +2,9 @@
 #ifndef WEFT_TOOLS_CONFORMANCE_CASE_H_
 #define WEFT_TOOLS_CONFORMANCE_CASE_H_
 
-#include <memory>
 #include <string>
 #include <vector>
 
-#include "absl/status/statusor.h"
-#include "api/session.h"
-#include "graph/ir/module.h"
 #include "tools/common/pipeline_flags.h"
 #include "tools/common/target_flags.h"
 
@@ -23,6 +19,8 @@ struct CaseOptions {
   double atol = 1e-5;
   // Do not widen the default atol for operators that are known to be ill-conditioned.
   bool strict = false;
+  // Also writes each program into a file, "weftb" or "so", and runs that (case_program.h); "": no.
+  std::string through;
   // Time limit of a case in seconds; 0: none.
   double timeout = 60;
 };
@@ -47,9 +45,6 @@ struct Case {
 
 // The cases in `folder` and below, sorted by name.
 std::vector<Case> FindCases(const std::string& folder);
-
-// Compiles the module and prepares it to run, generated code included.
-absl::StatusOr<Session> MakeSession(std::unique_ptr<Module> module, const CaseOptions& options);
 
 // Runs a case in this process. A model whose folder's name begins with REJECT_ passes if it is
 // refused.

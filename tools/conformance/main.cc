@@ -82,6 +82,9 @@ FlagSet MakeFlags(Options* o) {
   flags.Bool("strict", &o->cases.strict,
              "The ONNX runner's own tolerances: atol 1e-7, never widened;\n"
              "for pt2, those of torch.testing.assert_close");
+  flags.String("through", &o->cases.through, "weftb|so",
+               "Also write each program into a file of this kind and run that\n"
+               "(docs/deploy.md): outputs must equal the session's in every bit");
   flags.Double("timeout", &o->cases.timeout, "S",
                "Seconds for one case, 0 for no limit. Default: 60");
   flags.Bool("isolate", &o->isolate,
@@ -140,6 +143,11 @@ absl::StatusOr<int> Run(Options o, const std::vector<std::string>& positional) {
   }
   if (positional.size() > 1 || (positional.empty() && suite->folder == nullptr)) {
     return absl::InvalidArgumentError("expected one folder of cases");
+  }
+  const std::string& through = o.cases.through;
+  if (!through.empty() && through != "weftb" && through != "so") {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--through takes weftb or so, not \"", through, "\""));
   }
   if (o.cases.strict) o.cases.atol = 1e-7;
   Extensions extensions;

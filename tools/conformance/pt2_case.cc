@@ -11,13 +11,13 @@
 #include "api/check/compare.h"
 #include "api/compiler.h"
 #include "api/model_io.h"
-#include "api/session.h"
 #include "api/test_data.h"
 #include "base/annotate.h"
 #include "base/host_buffer.h"
 #include "base/status_macros.h"
 #include "graph/ir/graph.h"
 #include "nlohmann/json.hpp"
+#include "tools/conformance/case_program.h"
 
 namespace weft::tools {
 namespace {
@@ -185,7 +185,7 @@ absl::Status CompareOutputs(const std::vector<HostTensor>& outputs, const Json& 
 }
 
 // Compares written values with "in_<i>_after.npy" and "buf_<name>_after.npy".
-absl::Status CompareWritten(const Session& session, const std::vector<HostTensor>& inputs,
+absl::Status CompareWritten(const CaseProgram& program, const std::vector<HostTensor>& inputs,
                             const std::vector<int>& graph_inputs, const std::string& folder,
                             const Rule& rule) {
   for (const std::string& file : ListFolder(folder)) {
@@ -193,7 +193,7 @@ absl::Status CompareWritten(const Session& session, const std::vector<HostTensor
     if (!absl::ConsumeSuffix(&name, "_after.npy")) continue;
     const HostTensor* got = nullptr;
     if (absl::ConsumePrefix(&name, "buf_")) {
-      got = session.state(name);
+      got = program.state(name);
     } else if (absl::ConsumePrefix(&name, "in_")) {
       const size_t i = static_cast<size_t>(std::atoi(std::string(name).c_str()));
       if (i < graph_inputs.size() && graph_inputs[i] >= 0) {
@@ -210,13 +210,13 @@ absl::Status CompareWritten(const Session& session, const std::vector<HostTensor
   return absl::OkStatus();
 }
 
-absl::Status RunData(Session& session, const Json& data, const std::string& folder,
+absl::Status RunData(CaseProgram& program, const Json& data, const std::string& folder,
                      const Rule& rule) {
   std::vector<int> graph_inputs;
-  WEFT_ASSIGN_OR_RETURN(auto inputs, Inputs(session.main(), data, folder, &graph_inputs));
-  WEFT_ASSIGN_OR_RETURN(auto outputs, session.Run(&inputs));
+  WEFT_ASSIGN_OR_RETURN(auto inputs, Inputs(program.main(), data, folder, &graph_inputs));
+  WEFT_ASSIGN_OR_RETURN(auto outputs, program.Run(&inputs));
   WEFT_RETURN_IF_ERROR(CompareOutputs(outputs, data, folder, rule));
-  return CompareWritten(session, inputs, graph_inputs, folder, rule);
+  return CompareWritten(program, inputs, graph_inputs, folder, rule);
 }
 
 }  // namespace
@@ -250,8 +250,8 @@ CaseResult RunPt2Case(const Case& c, const CaseOptions& options) {
   const Json meta = ReadMeta(c.folder);
   auto module = LoadModel(c.model);
   if (!module.ok()) return FromStatus(module.status());
-  auto session = MakeSession(*std::move(module), options);
-  if (!session.ok()) return FromStatus(session.status());
+  auto program = CaseProgram::Make(*std::move(module), options);
+  if (!program.ok()) return FromStatus(program.status());
   const bool stateful = meta.contains("stateful_cases") && meta["stateful_cases"].is_boolean() &&
                         meta["stateful_cases"].get<bool>();
   const Rule rule = {absl::StrContains(c.name, "qdq"), options.strict};
@@ -259,7 +259,7 @@ CaseResult RunPt2Case(const Case& c, const CaseOptions& options) {
     const std::string dir = Text(data, "dir");
     const bool last = dir == c.data;
     if (!last && !stateful) continue;
-    absl::Status status = RunData(*session, data, absl::StrCat(c.folder, "/", dir), rule);
+    absl::Status status = RunData(*program, data, absl::StrCat(c.folder, "/", dir), rule);
     if (!status.ok()) {
       return FromStatus(last ? status : Annotate(status, dir));
     }

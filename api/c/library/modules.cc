@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "api/backends.h"
 #include "api/c/library/entries.h"
@@ -132,7 +133,8 @@ weft_error* ModuleCompile(const weft_module* module, const char* path,
     file.source_hash = HashSource(*module->value);
     const std::unique_ptr<Module> copy = module->value->Clone();
     WEFT_RETURN_IF_ERROR(Compile(*copy, compile).status());
-    return WriteCompiledFile(*copy, *backend, path, file);
+    return absl::EndsWith(path, ".so") ? WriteCompiledLibrary(*copy, *backend, path, file)
+                                       : WriteCompiledFile(*copy, *backend, path, file);
   });
 }
 

@@ -220,4 +220,13 @@ absl::StatusOr<CcUnit> EmitCc(absl::Span<const Kernel* const> kernels, const CcT
   return unit;
 }
 
+absl::StatusOr<CcUnit> EmitCcOfMost(std::vector<const Kernel*>* kernels, const CcTarget& target) {
+  absl::StatusOr<CcUnit> unit = EmitCc(*kernels, target);
+  if (unit.ok()) return unit;
+  kernels->erase(std::remove_if(kernels->begin(), kernels->end(),
+                                [&](const Kernel* k) { return !EmitCc({k}, target).ok(); }),
+                 kernels->end());
+  return EmitCc(*kernels, target);
+}
+
 }  // namespace weft::cpu

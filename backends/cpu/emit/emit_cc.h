@@ -61,6 +61,9 @@ struct CcUnit {
 absl::StatusOr<CcUnit> EmitCc(absl::Span<const Kernel* const> kernels, const CcTarget& target,
                               absl::string_view prefix = "weft_k");
 
+// The same without the kernels that C++ cannot express, which are taken out of the list.
+absl::StatusOr<CcUnit> EmitCcOfMost(std::vector<const Kernel*>* kernels, const CcTarget& target);
+
 // Compiler flags that the text depends on: the target's instructions, wrapping integers, no
 // contraction and no errno.
 std::vector<std::string> CcFlags(const CcTarget& target);

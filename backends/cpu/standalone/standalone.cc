@@ -3,6 +3,7 @@
 #include <set>
 #include <utility>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/synchronization/mutex.h"
@@ -39,6 +40,38 @@ absl::Status CheckSchedules(const std::vector<const Plan*>& plans, Isa isa) {
   return absl::OkStatus();
 }
 
+// Code that came with the plan.
+class GivenKernels : public KernelCodeSource {
+ public:
+  GivenKernels(const std::vector<const Plan*>& plans, std::vector<GeneratedKernel> kernels)
+      : kernels_(std::move(kernels)) {
+    size_t next = 0;
+    for (const Plan* plan : plans) {
+      for (const Kernel& kernel : plan->kernels) {
+        const GeneratedKernel& code = kernels_[next++];
+        if (code.fn != nullptr) found_[&kernel] = &code;
+      }
+    }
+  }
+  bool ready() const override { return true; }
+  const GeneratedKernel* Find(const Kernel* kernel) const override {
+    const auto it = found_.find(kernel);
+    return it == found_.end() ? nullptr : it->second;
+  }
+
+ private:
+  const std::vector<GeneratedKernel> kernels_;
+  absl::flat_hash_map<const Kernel*, const GeneratedKernel*> found_;
+};
+
+absl::Status CheckCount(const std::vector<const Plan*>& plans, size_t given) {
+  size_t kernels = 0;
+  for (const Plan* plan : plans) kernels += plan->kernels.size();
+  if (given == 0 || given == kernels) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("the plan has ", kernels, " kernels, and there is code of ", given));
+}
+
 }  // namespace
 
 std::vector<std::string> MissingOps(const Plan& plan) {
@@ -55,10 +88,12 @@ std::vector<std::string> MissingOps(const Plan& plan) {
 
 struct Standalone::Impl {
   absl::Mutex mutex;  // Held during a run.
+  explicit Impl(const StepEvaluator* evaluator) : runtime(device, launcher, evaluator) {}
+
   Plan plan;
   HostDevice device;
   CpuLauncher launcher;
-  PlanRuntime runtime{device, launcher, nullptr};
+  PlanRuntime runtime;
   std::unique_ptr<PlanRunner> runner;
 };
 
@@ -72,16 +107,21 @@ absl::StatusOr<std::unique_ptr<Standalone>> Standalone::Create(Plan plan,
         "threads must be from 1 to ", +StandaloneOptions::kMaxThreads, ", not ", options.threads));
   }
   const std::vector<std::string> missing = MissingOps(plan);
-  if (!missing.empty()) {
+  if (!missing.empty() && options.evaluator == nullptr) {
     return absl::FailedPreconditionError(absl::StrCat(
         "plan @", plan.name, " needs ops that this program lacks: ", absl::StrJoin(missing, ", ")));
   }
-  auto impl = std::make_unique<Impl>();
+  auto impl = std::make_unique<Impl>(options.evaluator);
   impl->plan = std::move(plan);
   CpuLauncher& launcher = impl->launcher;
   WEFT_ASSIGN_OR_RETURN(launcher.isa, ChooseIsa(options.isa));
   if (options.isa == "avx2") LimitDnn(launcher.isa);
-  WEFT_RETURN_IF_ERROR(CheckSchedules(AllPlans(impl->plan), launcher.isa));
+  const std::vector<const Plan*> plans = AllPlans(std::as_const(impl->plan));
+  WEFT_RETURN_IF_ERROR(CheckSchedules(plans, launcher.isa));
+  WEFT_RETURN_IF_ERROR(CheckCount(plans, options.kernels.size()));
+  if (!options.kernels.empty()) {
+    launcher.generated = std::make_unique<GivenKernels>(plans, options.kernels);
+  }
   launcher.table = launcher.isa == Isa::kAvx512 ? Avx512TileTable() : Avx2TileTable();
   launcher.threads = options.threads;
   launcher.dnn_threads = options.threads;

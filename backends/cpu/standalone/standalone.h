@@ -1,7 +1,8 @@
 // Runs plans on the CPU in programs that have no graphs, ops, passes or compiler.
 //
-// Kernels run by the interpreter, library steps by the CPU's routines. Results equal those of
-// cpu::Executable for the same plan, threads and instruction set, bit for bit.
+// Kernels run by the interpreter or as code that was compiled before (model_library.h), library
+// steps by the CPU's routines. Results equal those of cpu::Executable for the same plan, threads
+// and instruction set, bit for bit.
 #ifndef WEFT_BACKENDS_CPU_STANDALONE_STANDALONE_H_
 #define WEFT_BACKENDS_CPU_STANDALONE_STANDALONE_H_
 
@@ -12,8 +13,13 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "backends/cpu/generated_call.h"
 #include "graph/tensor/tensor.h"
 #include "lowering/plan.h"
+
+namespace weft {
+class StepEvaluator;
+}
 
 namespace weft::cpu {
 
@@ -22,9 +28,15 @@ struct StandaloneOptions {
   int threads = 1;  // 1 to kMaxThreads.
   // "native", "avx2" or "avx512".
   std::string isa = "native";
+  // Code of the kernels, by kernel in the order of the plan and its nested plans (AllPlans); none
+  // at all, or no function: they are interpreted.
+  std::vector<GeneratedKernel> kernels;
+  // Evaluates the steps that the CPU has no code for, of a plan that was read with ops; outlives
+  // the program. Null: plans with ops that need it are refused.
+  const StepEvaluator* evaluator = nullptr;
 };
 
-// The ops of the plan, and of its nested plans, that this program cannot run: "cond", "nonzero".
+// The ops of the plan, and of its nested plans, that need an evaluator: "cond", "nonzero".
 // Sorted, each once.
 std::vector<std::string> MissingOps(const Plan& plan);
 
@@ -32,14 +44,15 @@ std::vector<std::string> MissingOps(const Plan& plan);
 class Standalone {
  public:
   // Requires a verified plan (plan_verifier.h). FailedPrecondition names all ops that are missing,
-  // or a kernel whose schedule is for wider vectors than the instruction set has.
+  // or a kernel whose schedule is for wider vectors than the instruction set has; InvalidArgument:
+  // the code is not that of the plan's kernels.
   static absl::StatusOr<std::unique_ptr<Standalone>> Create(Plan plan,
                                                             const StandaloneOptions& options);
   ~Standalone();
 
   // One tensor per input; returns all outputs, write-backs included. An output that holds a dense
   // tensor of the right type on entry is written into it; its memory must not be that of an input.
-  // Unimplemented names a step whose sizes or values no routine supports.
+  // Without an evaluator, Unimplemented names a step whose sizes or values no routine supports.
   absl::Status Run(absl::Span<const HostTensor> inputs, std::vector<HostTensor>* outputs);
 
  private:

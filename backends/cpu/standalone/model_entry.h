@@ -1,0 +1,46 @@
+// What a model as a shared object exports (model_library.h): one function, weft_model_entry, that
+// returns a ModelEntry.
+//
+// The declarations are code here, and text in the source of the object.
+#ifndef WEFT_BACKENDS_CPU_STANDALONE_MODEL_ENTRY_H_
+#define WEFT_BACKENDS_CPU_STANDALONE_MODEL_ENTRY_H_
+
+namespace weft::cpu {
+
+// A kernel in the order of the plan and its nested plans. `run` is null for one that is
+// interpreted; the texts are sizes as plans print them (emit/emit_cc.h: CcKernel).
+#define WEFT_MODEL_ENTRY                                                                   \
+  struct ModelKernel {                                                                     \
+    const char* name;                                                                      \
+    int (*run)(void* const* args, const long* sizes, void* scratch, long begin, long end); \
+    unsigned long num_sizes;                                                               \
+    const char* const* sizes;                                                              \
+    const char* points;                                                                    \
+    const char* scratch_bytes;                                                             \
+    const char* work_per_point;                                                            \
+  };                                                                                       \
+  struct ModelEntry {                                                                      \
+    unsigned version;                                                                      \
+    const char* isa;                                                                       \
+    const unsigned char* file;                                                             \
+    unsigned long file_bytes;                                                              \
+    unsigned long num_kernels;                                                             \
+    const ModelKernel* kernels;                                                            \
+  };
+
+WEFT_MODEL_ENTRY
+
+#define WEFT_MODEL_TEXT_OF(...) #__VA_ARGS__
+#define WEFT_MODEL_TEXT(...) WEFT_MODEL_TEXT_OF(__VA_ARGS__)
+inline constexpr char kModelEntryText[] = WEFT_MODEL_TEXT(WEFT_MODEL_ENTRY);
+#undef WEFT_MODEL_TEXT
+#undef WEFT_MODEL_TEXT_OF
+#undef WEFT_MODEL_ENTRY
+
+// Changes with the structs, and with how kernels are called.
+inline constexpr unsigned kModelEntryVersion = 1;
+inline constexpr char kModelEntrySymbol[] = "weft_model_entry";
+
+}  // namespace weft::cpu
+
+#endif  // WEFT_BACKENDS_CPU_STANDALONE_MODEL_ENTRY_H_
