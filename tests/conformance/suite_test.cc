@@ -55,12 +55,10 @@ struct Setting {
   // Every `step`-th case, for time: `conformance` runs them all.
   size_t step = 1;
 };
-constexpr Setting kSettings[] =
-    {
-        {"reference", "none"},    {"reference", "default"}, {"cpu", "none"},
-        {"cpu", "default"},       {"cpu", "cpu"},           {"cpu", "cpu", "weftb"},
-        {"cpu", "cpu", "so", 10},  // The system's compiler runs for each.
-        {"cuda", "cpu"},
+constexpr Setting kSettings[] = {
+    {"reference", "none"},    {"reference", "default"}, {"cpu", "none"},
+    {"cpu", "default"},       {"cpu", "cpu"},           {"cpu", "cpu", "weftb", 4},
+    {"cpu", "cpu", "so", 20}, {"cuda", "cpu", "", 4},
 };
 
 struct SuiteCase {

@@ -67,8 +67,8 @@ std::string EntryText(const std::vector<const Kernel*>& kernels,
       kModelEntryText, "\n", sizes, "const ModelKernel kKernels[] = {\n", rows,
       "};\nextern \"C\" __attribute__((visibility(\"default\"))) const ModelEntry* ",
       kModelEntrySymbol, "() {\n  static const ModelEntry entry = {", kModelEntryVersion, ", ",
-      Literal(isa), ", weft_file,\n      static_cast<unsigned long>(weft_file_end - weft_file), ",
-      kernels.size(), ", kKernels};\n  return &entry;\n}\n");
+      Literal(isa), ", weft_file, weft_file_end, ", kernels.size(),
+      ", kKernels};\n  return &entry;\n}\n");
 }
 
 absl::Status Copy(const std::string& from, const std::string& to) {

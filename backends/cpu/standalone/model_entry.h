@@ -23,7 +23,7 @@ namespace weft::cpu {
     unsigned version;                                                                      \
     const char* isa;                                                                       \
     const unsigned char* file;                                                             \
-    unsigned long file_bytes;                                                              \
+    const unsigned char* file_end;                                                         \
     unsigned long num_kernels;                                                             \
     const ModelKernel* kernels;                                                            \
   };

@@ -18,7 +18,7 @@ namespace {
 class FileInLibrary : public HostBuffer {
  public:
   FileInLibrary(const ModelEntry& entry, std::shared_ptr<const ModelLibrary> library)
-      : HostBuffer(const_cast<unsigned char*>(entry.file), static_cast<int64_t>(entry.file_bytes)),
+      : HostBuffer(const_cast<unsigned char*>(entry.file), entry.file_end - entry.file),
         library_(std::move(library)) {}
 
  private:
