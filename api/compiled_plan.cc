@@ -17,7 +17,8 @@ absl::StatusOr<CompiledPlan> ReadCompiledPlan(const std::string& path, const std
   std::shared_ptr<const WeftbFile> file;
   if (absl::EndsWith(path, ".so")) {
     WEFT_ASSIGN_OR_RETURN(compiled.library, cpu::ModelLibrary::Open(path));
-    WEFT_ASSIGN_OR_RETURN(file, WeftbFile::View(cpu::ModelLibrary::FileOf(compiled.library), path));
+    WEFT_ASSIGN_OR_RETURN(file, WeftbFile::View(cpu::ModelLibrary::FileOf(compiled.library), path,
+                                                /*is_mapped=*/true));
     WEFT_ASSIGN_OR_RETURN(compiled.kernels, compiled.library->Kernels());
   } else {
     WEFT_ASSIGN_OR_RETURN(file, WeftbFile::Open(path));

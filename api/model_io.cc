@@ -18,6 +18,7 @@
 #include "graph/target/target_text.h"
 #include "graph/text/text.h"
 #include "lowering/lower.h"
+#include "lowering/plan_memory_text.h"
 #include "lowering/plan_text.h"
 #include "lowering/plan_verifier.h"
 #include "profiler/record.h"
@@ -84,6 +85,10 @@ absl::StatusOr<std::string> PrintPlans(const Module& module, const Target& targe
     WEFT_ASSIGN_OR_RETURN(auto plan, Lower(*function, target));
     WEFT_RETURN_IF_ERROR(VerifyPlan(plan));
     absl::StrAppend(&text, text.empty() ? "" : "\n", PrintPlan(plan));
+    const absl::StatusOr<std::string> memory = DescribeMemory(plan);
+    absl::StrAppend(&text, memory.ok()
+                               ? *memory
+                               : absl::StrCat("// memory: ", memory.status().message(), "\n"));
   }
   return text;
 }

@@ -63,7 +63,8 @@ enum class EmitFormat {
 // The format by name: "text", "dot", "svg", "html", "model-explorer", "onnx", "plan", "cc",
 // "target", "guards"; nullopt for other names. api/inspect/graph_view.h makes pictures of more than
 // the module, such as those of the passes. Plans are those of all functions (lowering/plan.h) for
-// `target`, by default that of the backend "cpu"; "cc" is the C++ of their
+// `target`, by default that of the backend "cpu", with their memory for example sizes
+// (lowering/plan_memory_text.h); "cc" is the C++ of their
 // kernels (api/inspect/kernel_source.h); "target" is the target itself
 // (graph/target/target_text.h). Guards are a minimal set of the assumptions on the sizes of inputs
 // and of the runtime asserts, with their origins and the sources of the sizes.

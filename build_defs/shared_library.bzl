@@ -7,6 +7,7 @@
                                       `deps` with the code of `library`, a shared
                                       one and what it stands on, in the place of
                                       all below `held`, and of Abseil
+    linked_with_weft(name, deps)      the same with libweft.so
 
 Left to itself, Bazel 4 links those objects alone that something in the shared
 library refers to, and gives a program that depends on the library and on its
@@ -98,3 +99,16 @@ linked_with = rule(
         "library": attr.label_list(mandatory = True, providers = [CcInfo]),
     },
 )
+
+def linked_with_weft(name, deps, **kwargs):
+    """`deps` for programs that are linked with libweft.so."""
+    linked_with(
+        name = name,
+        held = ["//api"],
+        library = [
+            "//api:library",
+            "@abseil//:shared",
+        ],
+        deps = deps,
+        **kwargs
+    )

@@ -120,6 +120,7 @@ class Exporter {
   absl::Status AddTrackFact(const char* name, TrackPart pid, TrackPart tid, const char* key,
                             ArgValue value);
   absl::Status AddEvent(const Event& event);
+  absl::Status AddMemoryCounter(const Event& event, const TraceEvent& instant);
   void FillSpan(const Event& event, TraceEvent* out);
   void FillMemory(const Event& event, TraceEvent* out);
   void FillCounter(const Event& event, TraceEvent* out);
@@ -264,7 +265,23 @@ absl::Status Exporter::AddEvent(const Event& event) {
     args_.push_back({"Ev Idx", ArgValue::Int(num_events_++)});
   }
   out.args = args_;
-  return sink_.Add(out);
+  const absl::Status status = sink_.Add(out);
+  const bool has_total = event.activity == Activity::kMemory && event.total >= 0;
+  return status.ok() && has_total ? AddMemoryCounter(event, out) : status;
+}
+
+// Viewers draw counters as curves, and instants as marks alone.
+absl::Status Exporter::AddMemoryCounter(const Event& event, const TraceEvent& instant) {
+  const Arg held = {arg::kBytes, ArgValue::Int(event.total)};
+  TraceEvent counter;
+  counter.phase = 'C';
+  counter.category = CategoryName(Activity::kCounter);
+  counter.name = "memory held";
+  counter.pid = instant.pid;
+  counter.tid = instant.tid;
+  counter.time_ns = instant.time_ns;
+  counter.args = absl::MakeConstSpan(&held, 1);
+  return sink_.Add(counter);
 }
 
 absl::Status Exporter::AddClosingMarks() {

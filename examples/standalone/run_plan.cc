@@ -32,7 +32,8 @@ absl::Status Run(const std::string& model, const std::string& prefix,
   if (absl::EndsWith(model, ".so")) {
     WEFT_ASSIGN_OR_RETURN(const auto library, cpu::ModelLibrary::Open(model));
     WEFT_ASSIGN_OR_RETURN(options.kernels, library->Kernels());
-    WEFT_ASSIGN_OR_RETURN(file, WeftbFile::View(cpu::ModelLibrary::FileOf(library), model));
+    WEFT_ASSIGN_OR_RETURN(
+        file, WeftbFile::View(cpu::ModelLibrary::FileOf(library), model, /*is_mapped=*/true));
   } else {
     WEFT_ASSIGN_OR_RETURN(file, WeftbFile::Open(model));
   }

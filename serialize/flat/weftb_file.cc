@@ -65,10 +65,7 @@ absl::Status WeftbFile::Check() {
 
 absl::StatusOr<std::shared_ptr<const WeftbFile>> WeftbFile::Open(const std::string& path) {
   WEFT_ASSIGN_OR_RETURN(std::shared_ptr<HostBuffer> bytes, HostBuffer::MapFile(path));
-  const std::shared_ptr<WeftbFile> file(new WeftbFile(path, bytes));
-  file->mapping_ = std::make_shared<MappedMemory>(std::move(bytes));
-  WEFT_RETURN_IF_ERROR(file->Check());
-  return file;
+  return View(std::move(bytes), path, /*is_mapped=*/true);
 }
 
 absl::StatusOr<std::shared_ptr<const WeftbFile>> WeftbFile::Parse(absl::string_view bytes,
@@ -79,8 +76,10 @@ absl::StatusOr<std::shared_ptr<const WeftbFile>> WeftbFile::Parse(absl::string_v
 }
 
 absl::StatusOr<std::shared_ptr<const WeftbFile>> WeftbFile::View(std::shared_ptr<HostBuffer> bytes,
-                                                                 const std::string& name) {
-  const std::shared_ptr<WeftbFile> file(new WeftbFile(name, std::move(bytes)));
+                                                                 const std::string& name,
+                                                                 bool is_mapped) {
+  const std::shared_ptr<WeftbFile> file(new WeftbFile(name, bytes));
+  if (is_mapped) file->mapping_ = std::make_shared<MappedMemory>(std::move(bytes));
   WEFT_RETURN_IF_ERROR(file->Check());
   return file;
 }

@@ -64,8 +64,11 @@ class WeftbFile {
   // one of another major version.
   static absl::StatusOr<std::shared_ptr<const WeftbFile>> Open(const std::string& path);
   // The same for bytes that the file and its constants keep; `name` stands for the path.
+  // `is_mapped`: they are a part of a mapped file that nobody writes to, so pages of constants that
+  // have become others can be given back to the system.
   static absl::StatusOr<std::shared_ptr<const WeftbFile>> View(std::shared_ptr<HostBuffer> bytes,
-                                                               const std::string& name);
+                                                               const std::string& name,
+                                                               bool is_mapped = false);
   // The same for bytes in memory, which are copied.
   static absl::StatusOr<std::shared_ptr<const WeftbFile>> Parse(absl::string_view bytes,
                                                                 const std::string& name);

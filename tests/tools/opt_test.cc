@@ -57,6 +57,19 @@ TEST_F(OptTest, AnExpressionThatNamesNoRemarksSaysWhichThereAre) {
   EXPECT_THAT(output_, HasSubstr("there are no remarks"));
 }
 
+TEST_F(OptTest, NearMissesOfUnknownRulesAreAnswered) {
+  EXPECT_EQ(Opt("--emit= --near-misses=mul-chainn in.weft"), 0);
+  EXPECT_THAT(output_, HasSubstr("--near-misses=mul-chainn: no rule is called \"mul-chainn\", did "
+                                 "you mean \"mul-chain"));
+  EXPECT_EQ(Opt("--emit= --near-misses='mul-.*' in.weft"), 0);
+  EXPECT_THAT(output_, Not(HasSubstr("no rule is called")));
+}
+
+TEST_F(OptTest, APlanShowsItsMemory) {
+  EXPECT_EQ(Opt("--passes=none --target=cpu --emit=plan in.weft"), 0);
+  EXPECT_THAT(output_, HasSubstr("\n}\n// memory"));
+}
+
 TEST_F(OptTest, ListsAsJson) {
   EXPECT_EQ(Opt("--list-ops=softmax --format=json"), 0);
   EXPECT_THAT(output_, AllOf(HasSubstr("\"schema\": \"softmax("), HasSubstr("\"decomposition\": "),
