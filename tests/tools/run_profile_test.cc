@@ -138,15 +138,24 @@ TEST_P(RunProfileTest, KernelsSayWhatTheyAre) {
 TEST_P(RunProfileTest, MemoryBalancesAndPeaksAtThePlan) {
   std::map<std::string, int64_t> held, peak;
   std::map<uint64_t, int64_t> at;
+  int64_t total = -1;
+  int points = 0;  // Of the curve.
   for (const Json& event : trace_["traceEvents"]) {
-    if (event["name"] != "[memory]") continue;
     const Json& args = event["args"];
+    if (event["name"] == "memory held") {
+      EXPECT_EQ(event["ph"], "C");
+      EXPECT_EQ(args["Bytes"].get<int64_t>(), total);
+      ++points;
+    }
+    if (event["name"] != "[memory]") continue;
+    total = args["Total Allocated"].get<int64_t>();
     const std::string category = args["Category"];
     int64_t& bytes = held[category];
     bytes += args["Bytes"].get<int64_t>();
     peak[category] = std::max(peak[category], bytes);
     at[args["Addr"].get<uint64_t>()] += args["Bytes"].get<int64_t>();
   }
+  EXPECT_GT(points, 0);
   for (const auto& [category, bytes] : held) EXPECT_EQ(bytes, 0) << category;
   for (const auto& [address, bytes] : at) EXPECT_EQ(bytes, 0) << address;
   EXPECT_GT(LoggedArena(), 0) << err_;
