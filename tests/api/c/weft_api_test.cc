@@ -580,7 +580,7 @@ TEST(WeftApiTest, ARefusedStateIsGivenBack) {
 // Each version of the weights has the same number in all of them, so that a run that sees two
 // versions gives an element that is no multiple of the sum of one.
 TEST(WeftApiTest, NoRunSeesAMixtureOfStates) {
-  constexpr int kSwaps = 300;
+  constexpr int kSwaps = 5000;
   const Program program = Create(Parse(kLinear));
   std::vector<std::thread> runs;
   std::vector<int> mixed(3);
