@@ -29,7 +29,7 @@
  * belong to the handle they were asked of.
  *
  * Threads. Functions may be called from any thread. A program takes calls from several threads at
- * once. Of modules, errors, texts and profiles, one object is used by one thread at a time. */
+ * once; a module, an error, a text and a profile are each used by one thread at a time. */
 #ifndef WEFT_API_C_WEFT_H_
 #define WEFT_API_C_WEFT_H_
 
@@ -107,7 +107,7 @@ typedef struct weft_named_state {
 /* An input or output of a program. */
 typedef struct weft_value_info {
   const char* name; /* May be empty. */
-  const char* type; /* In the text form: "f32[batch, 3]", "sym" for an integer. */
+  const char* type; /* In the text form: "f32[batch, 3]", "symint[n]". */
   weft_dl_type dtype;
   int32_t ndim;
   const int64_t* shape; /* -1: a size that the model leaves open. */

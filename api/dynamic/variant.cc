@@ -264,21 +264,30 @@ std::vector<SymCondition> Variant::Refuted() const {
   return refuted;
 }
 
-bool IsSameTensor(const HostTensor& a, const HostTensor& b) {
+// By memory: a comparison of elements would read all parameters at every call.
+bool HasSameMemory(const HostTensor& a, const HostTensor& b) {
   return a.buffer() == b.buffer() && a.offset() == b.offset() && a.dtype() == b.dtype() &&
          a.dims() == b.dims() && a.strides() == b.strides();
 }
 
-std::optional<VariantGuard> Variant::FirstFailing(absl::Span<const int64_t> sizes,
-                                                  absl::Span<const HostTensor> inputs) const {
+bool Variant::Accepts(absl::Span<const int64_t> sizes, absl::Span<const HostTensor> inputs) const {
+  return FirstFailingGuard(sizes, inputs) < 0 && FirstExchanged(inputs) < 0;
+}
+
+VariantGuard Variant::FirstFailing(absl::Span<const int64_t> sizes,
+                                   absl::Span<const HostTensor> inputs) const {
   const int failing = FirstFailingGuard(sizes, inputs);
   if (failing >= 0) return guards_[failing];
-  for (const auto& [input, initial] : frozen_) {
-    if (IsSameTensor(inputs[input], initial)) continue;
-    return VariantGuard{SymInt(), "the pipeline, which made a constant of it", input, initial,
-                        /*is_frozen=*/true};
+  const auto& [input, initial] = frozen_[FirstExchanged(inputs)];
+  return {SymInt(), "the pipeline, which made a constant of it", input, initial,
+          /*is_frozen=*/true};
+}
+
+int Variant::FirstExchanged(absl::Span<const HostTensor> inputs) const {
+  for (size_t i = 0; i < frozen_.size(); ++i) {
+    if (!HasSameMemory(inputs[frozen_[i].first], frozen_[i].second)) return static_cast<int>(i);
   }
-  return std::nullopt;
+  return -1;
 }
 
 int Variant::FirstFailingGuard(absl::Span<const int64_t> sizes,

@@ -9,7 +9,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -67,10 +66,11 @@ class Variant {
   // "ids: i64[3, 7]", for the inputs without state.
   const std::string& inputs_text() const { return inputs_text_; }
   const std::vector<VariantGuard>& guards() const { return guards_; }
-  // The first guard that does not hold; nullopt: the variant accepts the call. Besides guards(),
-  // inputs that the pipeline made constants must have their initial values.
-  std::optional<VariantGuard> FirstFailing(absl::Span<const int64_t> sizes,
-                                           absl::Span<const HostTensor> inputs) const;
+  // True if all guards hold, and inputs that the pipeline made constants have their initial values.
+  bool Accepts(absl::Span<const int64_t> sizes, absl::Span<const HostTensor> inputs) const;
+  // The first of these conditions that does not hold. Requires that the call is not accepted.
+  VariantGuard FirstFailing(absl::Span<const int64_t> sizes,
+                            absl::Span<const HostTensor> inputs) const;
 
   const Module& module() const { return session_->module(); }
   // `inputs` are all inputs of the program; `written` is by these inputs.
@@ -91,8 +91,9 @@ class Variant {
   void CollectGuards(const SymbolTable& constraints, const SizeProgram& size_program,
                      const Baseline& before, const Module& after);
   void MapInputs(const Graph& source);
-  // A part of the cost of every call.
+  // Indices in guards_ and frozen_; -1: all hold. Both run at every call.
   int FirstFailingGuard(absl::Span<const int64_t> sizes, absl::Span<const HostTensor> inputs) const;
+  int FirstExchanged(absl::Span<const HostTensor> inputs) const;
   std::vector<SymCondition> Refuted() const;
 
   Request request_;
@@ -106,7 +107,7 @@ class Variant {
 };
 
 // True if the tensors are the same elements in the same memory.
-bool IsSameTensor(const HostTensor& a, const HostTensor& b);
+bool HasSameMemory(const HostTensor& a, const HostTensor& b);
 
 // The condition of a guard in words: `s27 == 7`, `"k" == [3]`, or `"fc.weight" as the model has
 // it`.

@@ -1,7 +1,6 @@
 #include "api/dynamic/variant_cache.h"
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -55,7 +54,7 @@ std::shared_ptr<const Variant> VariantCache::Find(const Values& values,
                                                   absl::Span<const HostTensor> inputs) {
   for (size_t i = 0; i < recent_.size(); ++i) {
     Entry& entry = entries_[recent_[i]];
-    if (entry.variant->FirstFailing(values, inputs)) continue;
+    if (!entry.variant->Accepts(values, inputs)) continue;
     std::rotate(recent_.begin(), recent_.begin() + i, recent_.begin() + i + 1);
     ++entry.calls;
     ++counts_.hits;
@@ -132,7 +131,7 @@ std::vector<bool> VariantCache::Exchanged(absl::Span<const HostTensor> inputs) {
   for (size_t i = 0; i < inputs.size(); ++i) {
     const int initial = main.input_info(static_cast<int>(i)).initial;
     if (initial < 0 || exchanged_[i]) continue;
-    exchanged_[i] = !IsSameTensor(inputs[i], model_.constants().tensor(initial));
+    exchanged_[i] = !HasSameMemory(inputs[i], model_.constants().tensor(initial));
   }
   return exchanged_;
 }
@@ -143,8 +142,8 @@ std::vector<MissedVariant> VariantCache::Misses(const Values& values,
                                                 absl::Span<const HostTensor> inputs) const {
   std::vector<MissedVariant> misses;
   for (size_t i = 0; i < entries_.size(); ++i) {
-    const std::optional<VariantGuard> guard = entries_[i].variant->FirstFailing(values, inputs);
-    misses.push_back(Miss(static_cast<int>(i), *guard, values));
+    const VariantGuard guard = entries_[i].variant->FirstFailing(values, inputs);
+    misses.push_back(Miss(static_cast<int>(i), guard, values));
   }
   return misses;
 }

@@ -14,7 +14,7 @@ const Target& CpuTarget();
 // The target with the vector sizes of an instruction set.
 Target TargetOf(Isa isa);
 
-// What generated C++ for the target may use.
+// The instructions and functions that generated C++ for the target may use.
 CcTarget CcTargetOf(const Target& target);
 
 }  // namespace weft::cpu

@@ -244,7 +244,8 @@ TEST_F(EmbeddingTest, AProgramInCRunsModels) {
   const Ran bad = Shell("run_model/run_model examples/algebra.rules");
   EXPECT_EQ(bad.status, 1);
   EXPECT_THAT(bad.output, HasSubstr("run_model: module_load: "));
-  // What it is linked with is C: a program that was built before needs no other version of Weft.
+  // It is linked with the C library alone: a program that was built before needs no other version
+  // of Weft.
   const Ran needed = Shell("readelf --dynamic run_model/run_model | grep NEEDED");
   EXPECT_THAT(needed.output, AllOf(HasSubstr("[libweft_c.so.1]"), Not(HasSubstr("libstdc++")),
                                    Not(HasSubstr("[libweft.so"))));

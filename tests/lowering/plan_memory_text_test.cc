@@ -1,4 +1,4 @@
-// What the text of a plan says of its memory.
+// The memory of plans as text.
 #include "lowering/plan_memory_text.h"
 
 #include <string>

@@ -132,26 +132,19 @@ std::string NameOf(const weft_program& program, size_t input) {
   return name.empty() ? absl::StrCat("input ", input) : absl::StrCat("\"", name, "\"");
 }
 
-absl::StatusOr<Tensors> RunPlanNamed(const weft_program& program, const NamedTensors& named) {
+absl::StatusOr<Tensors> RunPlanNamed(const weft_program& program, NamedTensors named) {
   Tensors inputs;
-  size_t used = 0;
   for (size_t i = 0; i < program.inputs.size(); ++i) {
     const auto it = named.find(program.inputs[i]->name);
     if (it == named.end()) {
       return absl::InvalidArgumentError(absl::StrCat("no tensor for ", NameOf(program, i)));
     }
-    inputs.push_back(it->second);
-    ++used;
+    inputs.push_back(std::move(it->second));
+    named.erase(it);
   }
-  if (used < named.size()) {
-    for (const auto& [name, tensor] : named) {
-      if (std::none_of(program.inputs.begin(), program.inputs.end(),
-                       [&, &name = name](const auto& input) { return input->name == name; })) {
-        return absl::InvalidArgumentError(absl::StrCat("the program has no input \"", name, "\""));
-      }
-    }
-  }
-  return program.plan->Run(inputs);
+  if (named.empty()) return program.plan->Run(inputs);
+  return absl::InvalidArgumentError(
+      absl::StrCat("the program has no input \"", named.begin()->first, "\""));
 }
 
 absl::Status CheckHasState(const weft_program* program) {

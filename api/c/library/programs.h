@@ -19,7 +19,7 @@
 
 namespace weft::c {
 
-// What a weft_value_info points to.
+// A weft_value_info with the texts and the shape that it points to.
 struct Value {
   std::string name;
   std::string type;

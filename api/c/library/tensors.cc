@@ -150,7 +150,7 @@ absl::StatusOr<HostTensor> ViewOf(std::shared_ptr<HostBuffer> buffer, const Layo
   return view;
 }
 
-// What a tensor that was given away stands on.
+// A tensor that was given away, with the memory behind it.
 struct Given {
   weft_managed_tensor managed = {};
   HostTensor tensor;

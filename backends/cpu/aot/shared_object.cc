@@ -49,8 +49,7 @@ std::string KernelText(const Kernel& kernel, const CcKernel* made, size_t number
 }
 
 std::string EntryText(const std::vector<const Kernel*>& kernels,
-                      const absl::flat_hash_map<const Kernel*, const CcKernel*>& made,
-                      absl::string_view isa) {
+                      const absl::flat_hash_map<const Kernel*, const CcKernel*>& made) {
   std::string sizes, rows;
   for (size_t k = 0; k < kernels.size(); ++k) {
     const auto it = made.find(kernels[k]);
@@ -66,9 +65,8 @@ std::string EntryText(const std::vector<const Kernel*>& kernels,
   return absl::StrCat(
       kModelEntryText, "\n", sizes, "const ModelKernel kKernels[] = {\n", rows,
       "};\nextern \"C\" __attribute__((visibility(\"default\"))) const ModelEntry* ",
-      kModelEntrySymbol, "() {\n  static const ModelEntry entry = {", kModelEntryVersion, ", ",
-      Literal(isa), ", weft_file, weft_file_end, ", kernels.size(),
-      ", kKernels};\n  return &entry;\n}\n");
+      kModelEntrySymbol, "() {\n  static const ModelEntry entry = {", kModelEntryVersion,
+      ", weft_file, weft_file_end, ", kernels.size(), ", kKernels};\n  return &entry;\n}\n");
 }
 
 absl::Status Copy(const std::string& from, const std::string& to) {
@@ -104,10 +102,8 @@ absl::Status WriteSharedObject(const Plan& plan, const Target& target,
   WEFT_RETURN_IF_ERROR(write_file(file));
   const std::string source = absl::StrCat(folder.path(), "/model.cc");
   const std::string object = absl::StrCat(folder.path(), "/model.so");
-  WEFT_RETURN_IF_ERROR(WriteFile(
-      source, absl::StrCat(
-                  unit.text, "\n", FileText(file),
-                  EntryText(kernels, made, cc.isa == CcTarget::Isa::kAvx512 ? "avx512" : "avx2"))));
+  WEFT_RETURN_IF_ERROR(
+      WriteFile(source, absl::StrCat(unit.text, "\n", FileText(file), EntryText(kernels, made))));
   std::vector<std::string> command = {options.compiler};
   for (const std::string& flag : CcFlags(cc)) command.push_back(flag);
   // Needs what it uses and no more: the functions of SLEEF, which the runtime stands on as well.

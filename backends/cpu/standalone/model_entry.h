@@ -1,5 +1,5 @@
-// What a model as a shared object exports (model_library.h): one function, weft_model_entry, that
-// returns a ModelEntry.
+// The interface of a model as a shared object (model_library.h): it exports one function,
+// weft_model_entry, that returns a ModelEntry.
 //
 // The declarations are code here, and text in the source of the object.
 #ifndef WEFT_BACKENDS_CPU_STANDALONE_MODEL_ENTRY_H_
@@ -21,7 +21,6 @@ namespace weft::cpu {
   };                                                                                       \
   struct ModelEntry {                                                                      \
     unsigned version;                                                                      \
-    const char* isa;                                                                       \
     const unsigned char* file;                                                             \
     const unsigned char* file_end;                                                         \
     unsigned long num_kernels;                                                             \

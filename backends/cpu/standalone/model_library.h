@@ -29,8 +29,6 @@ class ModelLibrary {
 
   // The bytes of the .weftb file, which keep the library loaded.
   static std::shared_ptr<HostBuffer> FileOf(std::shared_ptr<const ModelLibrary> library);
-  // "avx2" or "avx512": what the code needs.
-  const char* isa() const { return entry_->isa; }
   // By kernel, in the order of the plan and its nested plans; no function: it is interpreted.
   absl::StatusOr<std::vector<GeneratedKernel>> Kernels() const;
 
