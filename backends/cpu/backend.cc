@@ -23,7 +23,8 @@ const std::vector<BackendOption>& Options() {
        "fewer while other processes use them; the last bits of matmuls and\n"
        "convolutions may then change from run to run",
        0, CpuOptions::kMaxThreads},
-      {"cpu", Kind::kChoice, "native|avx2|avx512", "native", "Instruction set"},
+      {"cpu", Kind::kChoice, "native|avx2|avx2_vnni|avx512|avx512_vnni", "native",
+       "Instruction set"},
       {"f32-precision", Kind::kChoice, "highest|high|medium", "highest",
        "Precision in which f32 matmuls and convolutions read operands, if faster: f32, two\n"
        "bf16 each, or bf16. Accumulators and results are f32"},

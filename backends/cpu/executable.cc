@@ -130,9 +130,7 @@ absl::StatusOr<std::unique_ptr<Executable>> Executable::Create(Plan plan,
   impl->runtime.observer = options.observer;
   if (options.guard_memory) impl->runtime.guard = std::make_unique<MemoryGuard>();
   CpuLauncher& launcher = impl->launcher;
-  WEFT_ASSIGN_OR_RETURN(launcher.isa, ChooseIsa(options.isa));
-  if (options.isa == "avx2") LimitDnn(launcher.isa);
-  launcher.table = launcher.isa == Isa::kAvx512 ? Avx512TileTable() : Avx2TileTable();
+  WEFT_RETURN_IF_ERROR(launcher.UseIsa(options.isa));
   launcher.threads = options.threads > 0 ? options.threads : DefaultThreads();
   launcher.dnn_threads = options.deterministic ? 1 : launcher.threads;
   impl->deterministic = options.deterministic;

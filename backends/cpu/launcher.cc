@@ -9,6 +9,7 @@
 #include "absl/strings/match.h"
 #include "backends/cpu/interpreter/copy.h"
 #include "backends/cpu/interpreter/interpreter.h"
+#include "backends/cpu/onednn/onednn.h"
 #include "backends/cpu/threads/thread_scope.h"
 #include "base/align.h"
 #include "base/status_macros.h"
@@ -179,8 +180,8 @@ int ThreadsFor(const StepRequest& request, const CpuLauncher& launcher) {
 }
 
 LibraryContext ContextOf(CpuLauncher& launcher, int threads) {
-  return {launcher.isa,     launcher.table,     threads,         &launcher.weights,
-          &launcher.panels, &launcher.integers, launcher.reading};
+  return {launcher.isa,      launcher.vnni,    launcher.table,     threads,
+          &launcher.weights, &launcher.panels, &launcher.integers, launcher.reading};
 }
 
 void Count(const LibraryCall& call, LauncherStats* stats) {
@@ -327,10 +328,18 @@ absl::StatusOr<std::unique_ptr<StepCode>> CpuLauncher::CompileCopy(const RunView
   return std::make_unique<CopyCode>(*std::move(program), *this);
 }
 
+absl::Status CpuLauncher::UseIsa(absl::string_view name) {
+  WEFT_ASSIGN_OR_RETURN(isa, ChooseIsa(name));
+  vnni = ChooseVnni(name);
+  table = isa == Isa::kAvx512 ? Avx512TileTable() : Avx2TileTable();
+  // oneDNN finds out by itself what the machine has.
+  if (absl::StartsWith(name, IsaName(Isa::kAvx2))) LimitDnn(isa);
+  return absl::OkStatus();
+}
+
 absl::StatusOr<std::unique_ptr<StepLauncher>> MakeInterpreter() {
   auto launcher = std::make_unique<CpuLauncher>();
-  WEFT_ASSIGN_OR_RETURN(launcher->isa, ChooseIsa("native"));
-  launcher->table = launcher->isa == Isa::kAvx512 ? Avx512TileTable() : Avx2TileTable();
+  WEFT_RETURN_IF_ERROR(launcher->UseIsa("native"));
   return launcher;
 }
 

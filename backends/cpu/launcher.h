@@ -5,7 +5,9 @@
 
 #include <memory>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "backends/cpu/generated_call.h"
 #include "backends/cpu/kernels/isa.h"
 #include "backends/cpu/kernels/tile_ops.h"
@@ -17,6 +19,7 @@ namespace weft::cpu {
 
 struct CpuLauncher : public StepLauncher {
   Isa isa = Isa::kAvx2;
+  bool vnni = false;
   const TileTable* table = nullptr;
   int threads = 1;
   int dnn_threads = 1;  // For oneDNN's primitives.
@@ -26,6 +29,9 @@ struct CpuLauncher : public StepLauncher {
   IntegerWeights integers;
   std::unique_ptr<KernelCodeSource> generated;  // Null: the interpreter alone.
   LauncherStats stats;
+
+  // Sets the instruction set to the one of this name, as ChooseIsa takes it.
+  absl::Status UseIsa(absl::string_view name);
 
   absl::StatusOr<std::unique_ptr<StepCode>> Compile(const StepRequest& request) override;
   absl::StatusOr<std::unique_ptr<StepCode>> CompileCopy(const RunView& from,

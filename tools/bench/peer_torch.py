@@ -64,6 +64,7 @@ def main():
     parser.add_argument("--mode", default="eager",
                         choices=["eager", "compile", "freeze", "autotune"])
     parser.add_argument("--small", action="store_true")
+    parser.add_argument("--autocast", action="store_true", help="to bf16")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=2)
     parser.add_argument("--warmup", type=float, default=1)
@@ -83,7 +84,8 @@ def main():
         module = module.to(memory_format=torch.channels_last)
         inputs = [x.contiguous(memory_format=torch.channels_last)
                   for x in inputs]
-    with torch.no_grad():
+    autocast = torch.autocast("cpu", torch.bfloat16, enabled=args.autocast)
+    with torch.no_grad(), autocast:
         if args.model == "adamw":
             module.bind(*inputs)
             step = compiled(module.optimizer.step, args.mode)

@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
-"""Weft beside ONNX Runtime and PyTorch, on the models of examples/models.
+"""Weft beside ONNX Runtime, OpenVINO and PyTorch, on the models of examples/models.
 
     peers.py --ort-python=PYTHON --torch-python=PYTHON check
     peers.py --ort-python=PYTHON --torch-python=PYTHON --target=cpu time \
         --markdown=table.md
+    peers.py --ort-python=PYTHON --openvino-python=PYTHON --target=cpu \
+        --precision=int8 time
 
 Each PYTHON is an interpreter of a virtual environment that the user has made:
-one with onnxruntime, onnx and numpy, one with torch and numpy (it may be the
-same one; one that is not given is left out). Weft's own programs come from
+one with onnxruntime, onnx and numpy, one with openvino and numpy, one with torch
+and numpy (it may be the same one; one that is not given is left out). Weft's own programs come from
 --bin, `bazel-bin/tools` by default: make_model, run, bench.
 
 All run the same models with the same weights, through ONNX export, on the same
@@ -24,6 +26,11 @@ convolutions run channels-last; its temporaries are not mapped and faulted in an
 in each run (MALLOC_ variables); a build without MKL or without vector
 instructions for Inductor is refused. `chrt` keeps threads that
 spin from waiting for others: without it, run nothing else.
+
+`--precision=int8`: all run one model that ONNX Runtime's quantizer made (QDQ,
+u8 activations, i8 weights by channel), ONNX Runtime also its dynamic form; Weft
+in f32 stands beside. `--precision=bf16`: OpenVINO with that precision as a hint,
+PyTorch under autocast, Weft with f32_precision=medium.
 
 `time --busy=N` measures beside N processes that keep processors busy, without
 `chrt`; `--threads=0` lets each runner choose its threads, as users mostly do.
@@ -135,6 +142,13 @@ class Case:
         if args.torch_python:
             call([args.ort_python, "-c", EXTRACT, self.onnx, self.weights,
                   self.names])
+        self.quantized = {}
+        if args.precision == "int8":
+            for kind in ("static", "dynamic"):
+                path = os.path.join(folder, kind + ".onnx")
+                call([args.ort_python, HERE + "/ort_quantize.py", self.onnx,
+                      path, "--inputs=" + self.inputs, "--kind=" + kind])
+                self.quantized[kind] = path
 
     def input_flags(self):
         return [f"--input={name[:-4]}={os.path.join(self.inputs, name)}"
@@ -157,31 +171,52 @@ class Case:
         if threads:
             env.update(OMP_NUM_THREADS=str(threads),
                        MKL_NUM_THREADS=str(threads))
-        weft = [os.path.join(args.bin, "bench", "main"), "--threads=%d" % threads,
-                "--target=" + args.target, "--passes=" + args.passes,
-                "--admit=" + args.admit, "--nopeaks", "--format=json",
-                "--seconds=%g" % args.seconds, "--warmup=%g" % args.warmup]
-        if self.sizes:
-            weft.append("--size=" + self.sizes)
-        if self.small:
-            weft.append("--small")
-        runners = [("Weft", weft + self.input_flags() + [self.name], env)]
         timing = ["--threads=%d" % threads, "--inputs=" + self.inputs,
                   "--seconds=%g" % args.seconds, "--warmup=%g" % args.warmup]
-        if args.ort_python:
-            runners.append(("ONNX Runtime",
-                            [args.ort_python, HERE + "/peer_ort.py", self.onnx]
-                            + timing, env))
-        if args.torch_python:
+        runners = [(label, command, env)
+                   for label, command in self.weft_runners(threads)]
+        if args.ort_python and args.precision != "bf16":
+            models = ({"ONNX Runtime " + k: m for k, m in self.quantized.items()}
+                      or {"ONNX Runtime": self.onnx})
+            for label, model in models.items():
+                runners.append((label, [args.ort_python, HERE + "/peer_ort.py",
+                                        model] + timing, env))
+        if args.openvino_python:
+            precision = "bf16" if args.precision == "bf16" else "f32"
+            model = self.quantized.get("static", self.onnx)
+            runners.append(("OpenVINO",
+                            [args.openvino_python, HERE + "/peer_openvino.py",
+                             model, "--precision=" + precision] + timing, env))
+        if args.torch_python and args.precision != "int8":
             for mode in args.modes:
                 runners.append(("torch " + mode,
                                 self.torch(mode) + timing, torch_env(env)))
         return runners
 
+    def weft_runners(self, threads):
+        """(label, command) for each form of the model."""
+        args = self.args
+        weft = [os.path.join(args.bin, "bench", "main"), "--threads=%d" % threads,
+                "--target=" + args.target, "--passes=" + args.passes,
+                "--nopeaks", "--format=json",
+                "--seconds=%g" % args.seconds, "--warmup=%g" % args.warmup]
+        if args.admit:
+            weft.append("--admit=" + args.admit)
+        sizes = ["--size=" + self.sizes] if self.sizes else []
+        named = sizes + ["--small"] * self.small + self.input_flags() + [self.name]
+        if self.quantized:
+            quantized = self.input_flags() + [self.quantized["static"]]
+            return [("Weft", weft + quantized), ("Weft f32", weft + named)]
+        if args.precision == "bf16":
+            weft.append("--f32-precision=medium")
+        return [("Weft", weft + named)]
+
     def torch(self, mode):
         command = [self.args.torch_python, HERE + "/peer_torch.py", self.name,
                    "--mode=" + mode, "--input-names=" + self.names,
                    "--weights=" + self.weights]
+        if self.args.precision == "bf16":
+            command.append("--autocast")
         return command + (["--small"] if self.small else [])
 
 
@@ -298,7 +333,8 @@ def table(rows, labels):
     for name, threads, runs in rows:
         cells = [f"{runs[l]['median_ms']:.3g}" if l in runs else "-"
                  for l in labels]
-        peers = [r["median_ms"] for l, r in runs.items() if l != "Weft"]
+        peers = [r["median_ms"] for l, r in runs.items()
+                 if not l.startswith("Weft")]
         ratio = "-"
         if peers and "Weft" in runs:
             ratios.append(runs["Weft"]["median_ms"] / min(peers))
@@ -380,6 +416,7 @@ def main():
         formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("command", choices=["check", "time", "cold"])
     parser.add_argument("--ort-python", metavar="PYTHON")
+    parser.add_argument("--openvino-python", metavar="PYTHON")
     parser.add_argument("--torch-python", metavar="PYTHON")
     parser.add_argument("--bin", default=ROOT + "/bazel-bin/tools",
                         metavar="DIR")
@@ -389,7 +426,10 @@ def main():
                         help="of PyTorch: " + ", ".join(TORCH_MODES))
     parser.add_argument("--target", default="reference")
     parser.add_argument("--passes", default="default")
-    parser.add_argument("--admit", default="value-safe")
+    parser.add_argument("--precision", default="f32",
+                        choices=["f32", "bf16", "int8"], help="of time")
+    parser.add_argument("--admit", metavar="CONTRACT",
+                        help="of Weft's passes; default: what the pipeline admits")
     parser.add_argument("--opset", type=int, default=20,
                         help="of the exported models")
     parser.add_argument("--threads", default="1,2", metavar="N,...")
@@ -413,6 +453,10 @@ def main():
         parser.error("--torch-python needs --ort-python: it reads the weights")
     if args.command == "cold" and not args.ort_python:
         parser.error("cold needs --ort-python")
+    if args.precision != "f32" and args.command != "time":
+        parser.error("--precision is for time")
+    if args.precision == "int8" and not args.ort_python:
+        parser.error("--precision=int8 needs --ort-python: it quantizes the model")
     unknown = ([m for m in args.models if m not in MODELS]
                + [m for m in args.modes if m not in TORCH_MODES])
     if unknown:

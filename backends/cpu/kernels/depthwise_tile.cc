@@ -23,7 +23,11 @@ inline Words LoadWords(const int16_t* from) { return _mm512_loadu_si512(from); }
 inline Words LowPairs(Words a, Words b) { return _mm512_unpacklo_epi16(a, b); }
 inline Words HighPairs(Words a, Words b) { return _mm512_unpackhi_epi16(a, b); }
 inline Words AddPairs(Words sum, Words x, Words w) {
+#if defined(__AVX512VNNI__)
+  return _mm512_dpwssd_epi32(sum, x, w);
+#else
   return _mm512_add_epi32(sum, _mm512_madd_epi16(x, w));
+#endif
 }
 #else
 using Words = __m256i;
@@ -38,9 +42,18 @@ inline Words LoadWords(const int16_t* from) {
 inline Words LowPairs(Words a, Words b) { return _mm256_unpacklo_epi16(a, b); }
 inline Words HighPairs(Words a, Words b) { return _mm256_unpackhi_epi16(a, b); }
 inline Words AddPairs(Words sum, Words x, Words w) {
+#if defined(__AVXVNNI__)
+  return _mm256_dpwssd_avx_epi32(sum, x, w);
+#else
   return _mm256_add_epi32(sum, _mm256_madd_epi16(x, w));
+#endif
 }
 #endif
+
+// The first channel of the block that is the next at `channel`.
+constexpr int64_t BlockAt(int64_t channel, int64_t channels) {
+  return channel + kBlock <= channels || channels < kBlock ? channel : channels - kBlock;
+}
 
 // The channel of lane `lane` of vector `half`: pairs are made within 128 bits.
 constexpr int64_t ChannelOf(int64_t half, int64_t lane) {
@@ -90,12 +103,11 @@ template <bool kSigned>
 inline void SumRow(const DepthwisePanel& p) {
   const int64_t block_weights = (p.taps + 1) / 2 * 2 * kPairs;
   const int16_t* weights = p.weights;
-  int64_t channel = 0;
-  for (; channel + kBlock <= p.channels; channel += kBlock) {
-    SumBlock<kSigned, true>(p, channel, weights);
+  if (p.channels < kBlock) return SumBlock<kSigned, false>(p, 0, weights);
+  for (int64_t channel = 0; channel < p.channels; channel += kBlock) {
+    SumBlock<kSigned, true>(p, BlockAt(channel, p.channels), weights);
     weights += block_weights;
   }
-  if (channel < p.channels) SumBlock<kSigned, false>(p, channel, weights);
 }
 
 void Run(const DepthwisePanel& p) {
@@ -125,7 +137,8 @@ void Pack(const DepthwisePack& pack) {
   for (int64_t block = 0; block < pack.channels; block += kBlock) {
     for (int64_t t = 0; t < pack.taps; t += 2) {
       for (int64_t at = 0; at < 2 * kPairs; ++at) {
-        const int64_t channel = block + ChannelOf(at / kPairs, at % kPairs / 2);
+        const int64_t channel =
+            BlockAt(block, pack.channels) + ChannelOf(at / kPairs, at % kPairs / 2);
         const int64_t tap = t + at % 2;
         const bool is_there = channel < pack.channels && tap < pack.taps;
         *to++ = is_there ? pack.from[tap * pack.channels + channel] : int16_t{0};
@@ -143,8 +156,12 @@ const DepthwiseTable& TheDepthwise() {
 
 }  // namespace WEFT_CPU_ISA
 
-#if defined(__AVX512F__)
+#if defined(__AVX512VNNI__)
+const DepthwiseTable& Avx512VnniDepthwise() { return avx512_vnni::TheDepthwise(); }
+#elif defined(__AVX512F__)
 const DepthwiseTable& Avx512Depthwise() { return avx512::TheDepthwise(); }
+#elif defined(__AVXVNNI__)
+const DepthwiseTable& Avx2VnniDepthwise() { return avx2_vnni::TheDepthwise(); }
 #else
 const DepthwiseTable& Avx2Depthwise() { return avx2::TheDepthwise(); }
 #endif

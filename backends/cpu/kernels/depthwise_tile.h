@@ -35,7 +35,8 @@ struct DepthwisePanel {
 };
 
 // Writes weights [taps, channels] as [blocks, pairs of taps, 2, vector of pairs], zeros where there
-// is no channel or tap.
+// is no channel or tap. The last block begins earlier if it would not be whole otherwise and there
+// are enough channels.
 struct DepthwisePack {
   const int16_t* from = nullptr;
   int64_t taps = 0;
@@ -50,7 +51,9 @@ struct DepthwiseTable {
 };
 
 const DepthwiseTable& Avx2Depthwise();
+const DepthwiseTable& Avx2VnniDepthwise();
 const DepthwiseTable& Avx512Depthwise();
+const DepthwiseTable& Avx512VnniDepthwise();
 
 }  // namespace weft::cpu
 

@@ -9,12 +9,23 @@ namespace weft::cpu {
 
 enum class IntegerResult : uint8_t { kI32, kF32, kU8, kI8 };
 
-// v = clamp(sum * scale + bias), then v = clamp(v + addend), each operation rounded to f32. Results
-// of 8 bits are round(v / step) + zero_point, clamped; NaN gives 0.
+// v = clamp(sum * scale + bias), each operation rounded to f32. If there is a `middle`, v is
+// narrowed to 8 bits and widened again. Then v = clamp(v + addend). Results of 8 bits are v
+// narrowed.
 struct IntegerFinish {
   struct Clamp {
     float least = -std::numeric_limits<float>::infinity();
     float most = std::numeric_limits<float>::infinity();
+    bool is_open() const {
+      return least == -std::numeric_limits<float>::infinity() &&
+             most == std::numeric_limits<float>::infinity();
+    }
+  };
+  // clamp(round(v / step) + zero_point), where NaN becomes 0.
+  struct Narrow {
+    float step = 1;
+    float zero_point = 0;
+    Clamp range;  // Within that of 8 bits.
   };
 
   IntegerResult result = IntegerResult::kI32;  // The sums themselves.
@@ -22,6 +33,11 @@ struct IntegerFinish {
   const float* scale = nullptr;
   const float* bias = nullptr;
   Clamp first;
+  bool has_middle = false;
+  Narrow middle;
+  // The middle's 8 bits q stand for (q - wide_zero_point) * wide_scale.
+  float wide_scale = 1;
+  float wide_zero_point = 0;
   // Elements at the places of the results; kI32: there are none. Those of 8 bits stand for
   // (element - addend_zero_point) * addend_scale.
   IntegerResult addend_kind = IntegerResult::kI32;
@@ -29,9 +45,7 @@ struct IntegerFinish {
   float addend_scale = 1;
   float addend_zero_point = 0;
   Clamp second;
-  float step = 1;
-  float zero_point = 0;
-  Clamp range;  // Within that of the result.
+  Narrow narrow;  // Of the result.
 };
 
 }  // namespace weft::cpu

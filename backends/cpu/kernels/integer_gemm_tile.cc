@@ -17,8 +17,12 @@ using Bytes = __m512i;
 inline Bytes LoadBytes(const void* from) { return _mm512_loadu_si512(from); }
 inline Bytes SplatGroup(int32_t group) { return _mm512_set1_epi32(group); }
 inline Bytes AddProducts(Bytes sum, Bytes x, Bytes w) {
+#if defined(__AVX512VNNI__)
+  return _mm512_dpbusd_epi32(sum, x, w);
+#else
   const Bytes pairs = _mm512_maddubs_epi16(x, w);
   return _mm512_add_epi32(sum, _mm512_madd_epi16(pairs, _mm512_set1_epi16(1)));
+#endif
 }
 #else
 using Bytes = __m256i;
@@ -27,9 +31,19 @@ inline Bytes LoadBytes(const void* from) {
 }
 inline Bytes SplatGroup(int32_t group) { return _mm256_set1_epi32(group); }
 inline Bytes AddProducts(Bytes sum, Bytes x, Bytes w) {
+#if defined(__AVXVNNI__)
+  return _mm256_dpbusd_avx_epi32(sum, x, w);
+#else
   const Bytes pairs = _mm256_maddubs_epi16(x, w);
   return _mm256_add_epi32(sum, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
+#endif
 }
+#endif
+
+#if defined(__AVX512VNNI__) || defined(__AVXVNNI__)
+constexpr bool kSaturates = false;
+#else
+constexpr bool kSaturates = true;
 #endif
 static_assert(kVectors <= kMaxIntegerVectors);
 constexpr int64_t kVectorBytes = kLanes * kIntegerGroup;
@@ -93,7 +107,7 @@ struct Block {
         tap.rows[i] = offset < 0 ? p.padding : p.x + offset;
       }
       SumTap<kM, kN>(tap, weights, bytes, acc);
-      SumExcess<kM, kN>(tap, t, p.excess, acc);
+      if constexpr (kSaturates) SumExcess<kM, kN>(tap, t, p.excess, acc);
       weights += bytes * kN * kLanes;
     }
     for (int i = 0; i < kM; ++i) {
@@ -138,14 +152,18 @@ void Run(const IntegerPanel& panel) { Panel(panel).Run(); }
 }  // namespace
 
 const IntegerGemmTable& TheIntegerGemm() {
-  static const IntegerGemmTable table = {Run, kLanes, kVectors};
+  static const IntegerGemmTable table = {Run, kLanes, kVectors, kSaturates};
   return table;
 }
 
 }  // namespace WEFT_CPU_ISA
 
-#if defined(__AVX512F__)
+#if defined(__AVX512VNNI__)
+const IntegerGemmTable& Avx512VnniIntegerGemm() { return avx512_vnni::TheIntegerGemm(); }
+#elif defined(__AVX512F__)
 const IntegerGemmTable& Avx512IntegerGemm() { return avx512::TheIntegerGemm(); }
+#elif defined(__AVXVNNI__)
+const IntegerGemmTable& Avx2VnniIntegerGemm() { return avx2_vnni::TheIntegerGemm(); }
 #else
 const IntegerGemmTable& Avx2IntegerGemm() { return avx2::TheIntegerGemm(); }
 #endif

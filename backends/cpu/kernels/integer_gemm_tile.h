@@ -1,11 +1,11 @@
 // Matmuls of u8 rows with packed i8 weights, summed exactly in i32: compiled once for each
 // instruction set from one source (integer_gemm_tile.cc). As in tile_ops.h, no inline functions.
 //
-// The instruction that multiplies u8 by i8 adds two neighbouring products in 16 bits, with
-// saturation. Two weights of the same sign whose magnitudes add up to more than 128 can saturate
-// it, so the packer splits such a pair: the main weights keep as much as 16 bits can hold, and the
-// rest, the excess, is multiplied in a second pass over the few groups that have one. No weight
-// loses a bit, on machines without VNNI too.
+// VNNI's instruction adds four neighbouring products to a sum of 32 bits. Without it, the one that
+// multiplies u8 by i8 adds two of them in 16 bits, with saturation. Two weights of the same sign
+// whose magnitudes add up to more than 128 can saturate it, so the packer splits such a pair: the
+// main weights keep as much as 16 bits can hold, and the rest, the excess, is multiplied in a
+// second pass over the few groups that have one. No weight loses a bit.
 #ifndef WEFT_BACKENDS_CPU_KERNELS_INTEGER_GEMM_TILE_H_
 #define WEFT_BACKENDS_CPU_KERNELS_INTEGER_GEMM_TILE_H_
 
@@ -54,12 +54,15 @@ using IntegerGemmFn = void (*)(const IntegerPanel& panel);
 
 struct IntegerGemmTable {
   IntegerGemmFn run = nullptr;
-  int64_t lanes = 0;  // Columns of a vector.
-  int vectors = 0;    // The most vectors of a panel.
+  int64_t lanes = 0;      // Columns of a vector.
+  int vectors = 0;        // The most vectors of a panel.
+  bool saturates = true;  // Pairs of products, in 16 bits: weights have an excess.
 };
 
 const IntegerGemmTable& Avx2IntegerGemm();
+const IntegerGemmTable& Avx2VnniIntegerGemm();
 const IntegerGemmTable& Avx512IntegerGemm();
+const IntegerGemmTable& Avx512VnniIntegerGemm();
 
 }  // namespace weft::cpu
 

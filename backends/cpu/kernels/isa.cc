@@ -1,6 +1,8 @@
 #include "backends/cpu/kernels/isa.h"
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "base/status_macros.h"
 
 namespace weft::cpu {
@@ -16,6 +18,17 @@ bool Has(Isa isa) {
          __builtin_cpu_supports("avx512vl");
 }
 
+// For vectors of the set's length.
+bool HasVnni(Isa isa) {
+  __builtin_cpu_init();
+  return isa == Isa::kAvx512 ? __builtin_cpu_supports("avx512vnni")
+                             : __builtin_cpu_supports("avxvnni");
+}
+
+constexpr absl::string_view kVnniSuffix = "_vnni";
+
+bool IsNative(absl::string_view name) { return name.empty() || name == "native"; }
+
 }  // namespace
 
 absl::string_view IsaName(Isa isa) { return isa == Isa::kAvx512 ? "avx512" : "avx2"; }
@@ -28,14 +41,22 @@ absl::StatusOr<Isa> DetectIsa() {
 }
 
 absl::StatusOr<Isa> ChooseIsa(absl::string_view name) {
-  if (name.empty() || name == "native") return DetectIsa();
+  if (IsNative(name)) return DetectIsa();
+  const absl::string_view set = absl::StripSuffix(name, kVnniSuffix);
   for (Isa isa : {Isa::kAvx2, Isa::kAvx512}) {
-    if (name != IsaName(isa)) continue;
-    if (Has(isa)) return isa;
+    if (set != IsaName(isa)) continue;
+    if (Has(isa) && (set == name || HasVnni(isa))) return isa;
     return absl::UnimplementedError(absl::StrCat("this processor has no ", name));
   }
   return absl::InvalidArgumentError(
-      absl::StrCat("unknown instruction set \"", name, "\"; they are native, avx2 and avx512"));
+      absl::StrCat("unknown instruction set \"", name,
+                   "\"; they are native, avx2, avx2_vnni, avx512 and avx512_vnni"));
+}
+
+bool ChooseVnni(absl::string_view name) {
+  if (!IsNative(name)) return absl::EndsWith(name, kVnniSuffix);
+  const absl::StatusOr<Isa> isa = DetectIsa();
+  return isa.ok() && HasVnni(*isa);
 }
 
 }  // namespace weft::cpu

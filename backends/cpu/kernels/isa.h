@@ -17,9 +17,13 @@ absl::string_view IsaName(Isa isa);
 // The best set of this machine; Unimplemented for a machine below AVX2.
 absl::StatusOr<Isa> DetectIsa();
 
-// "" or "native" gives the best set; otherwise the named one. InvalidArgument for an unknown name,
-// Unimplemented if the machine lacks the set.
+// "" or "native" gives the best set; otherwise the named one, which may be followed by "_vnni".
+// InvalidArgument for an unknown name, Unimplemented if the machine lacks the set.
 absl::StatusOr<Isa> ChooseIsa(absl::string_view name);
+
+// Whether the set that ChooseIsa gives for this name comes with VNNI, which multiplies bytes: where
+// the name says so, and natively on machines that have it.
+bool ChooseVnni(absl::string_view name);
 
 }  // namespace weft::cpu
 

@@ -8,11 +8,18 @@
 
 #include "backends/cpu/kernels/tile_ops.h"
 
-#if defined(__AVX512F__)
+#if defined(__AVX512VNNI__)
+#define WEFT_CPU_ISA avx512_vnni
+#elif defined(__AVX512F__)
 #define WEFT_CPU_ISA avx512
-#define WEFT_CPU_VECTOR_BYTES 64
+#elif defined(__AVXVNNI__)
+#define WEFT_CPU_ISA avx2_vnni
 #else
 #define WEFT_CPU_ISA avx2
+#endif
+#if defined(__AVX512F__)
+#define WEFT_CPU_VECTOR_BYTES 64
+#else
 #define WEFT_CPU_VECTOR_BYTES 32
 #endif
 

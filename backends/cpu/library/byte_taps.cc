@@ -78,33 +78,57 @@ void ByteTaps::FindStrides(int64_t copied_depth) {
 }
 
 void ByteTaps::Fill(int64_t row, int64_t rows, int64_t* offsets) const {
-  for (int64_t i = 0; i < rows; ++i) {
-    if (window_.kernel.empty()) {
+  if (window_.kernel.empty()) {
+    for (int64_t i = 0; i < rows; ++i) {
       offsets[i] = copied_depth_ > 0 ? (row + i) * copied_depth_ : x_.OffsetOf(row + i);
-    } else {
-      FillOne(row + i, offsets + i * taps_);
     }
+    return;
+  }
+  while (rows > 0) {
+    Line line = LineAt(row);
+    line.results = std::min(line.results, rows);
+    FillLine(line, offsets);
+    row += line.results;
+    rows -= line.results;
+    offsets += line.results * taps_;
   }
 }
 
-// The taps of an inner result lie at fixed distances from its first one.
-void ByteTaps::FillOne(int64_t row, int64_t* offsets) const {
+ByteTaps::Line ByteTaps::LineAt(int64_t row) const {
   const ByteWindow& w = window_;
-  constexpr size_t kMaxDims = 8;
-  int64_t first[kMaxDims] = {};  // Where the window begins in each dim.
-  int64_t base = 0;
-  bool inner = true;
+  const size_t last = w.kernel.size() - 1;
+  Line line;
+  line.results = y_dims_[last + 1] - row % y_dims_[last + 1];
   for (size_t d = w.kernel.size(); d-- > 0;) {
     const int64_t size = y_dims_[d + 1];
-    first[d] = row % size * w.stride[d] - w.before[d];
+    const int64_t first = row % size * w.stride[d] - w.before[d];
     row /= size;
-    base += first[d] * point_strides_[d + 1];
-    inner = inner && first[d] >= 0 && first[d] + (w.kernel[d] - 1) * w.dilation[d] < x_.dims[d + 1];
+    line.base += first * point_strides_[d + 1];
+    line.first[d] = first;
+    const int64_t reach = (w.kernel[d] - 1) * w.dilation[d];
+    if (d < last) line.inner = line.inner && first >= 0 && first + reach < x_.dims[d + 1];
   }
-  base += row * point_strides_[0];
-  for (int64_t tap = 0; tap < taps_; ++tap) {
-    const bool inside = inner || IsInside(first, tap);
-    offsets[tap] = inside ? base + tap_offsets_[tap] : kNoRow;
+  line.base += row * point_strides_[0];
+  return line;
+}
+
+// The taps of an inner result lie at fixed distances from its first one.
+void ByteTaps::FillLine(Line line, int64_t* offsets) const {
+  const ByteWindow& w = window_;
+  const size_t last = w.kernel.size() - 1;
+  int64_t& place = line.first[last];
+  const int64_t inner_end = x_.dims[last + 1] - (w.kernel[last] - 1) * w.dilation[last];
+  for (int64_t i = 0; i < line.results; ++i) {
+    if (line.inner && place >= 0 && place < inner_end) {
+      for (int64_t tap = 0; tap < taps_; ++tap) offsets[tap] = line.base + tap_offsets_[tap];
+    } else {
+      for (int64_t tap = 0; tap < taps_; ++tap) {
+        offsets[tap] = IsInside(line.first, tap) ? line.base + tap_offsets_[tap] : kNoRow;
+      }
+    }
+    place += w.stride[last];
+    line.base += w.stride[last] * point_strides_[last + 1];
+    offsets += taps_;
   }
 }
 
@@ -118,15 +142,38 @@ bool ByteTaps::IsInside(const int64_t* first, int64_t tap) const {
   return true;
 }
 
+namespace {
+
+// Copies `count` rows that lie `stride` apart.
+void CopyLine(const uint8_t* x, int64_t count, int64_t stride, const ByteRows& rows, uint8_t flip,
+              int64_t depth, uint8_t* to) {
+  if (stride == 1) {
+    // Element by element: each lies beside that of the next row.
+    for (int64_t k = 0; k < rows.depth; ++k) {
+      const uint8_t* from = x + k * rows.step;
+      for (int64_t i = 0; i < count; ++i) to[i * depth + k] = from[i] ^ flip;
+    }
+  } else {
+    for (int64_t i = 0; i < count; ++i) {
+      const uint8_t* from = x + i * stride;
+      for (int64_t k = 0; k < rows.depth; ++k) to[i * depth + k] = from[k * rows.step] ^ flip;
+    }
+  }
+  for (int64_t i = 0; i < count && depth > rows.depth; ++i) {
+    std::fill(to + i * depth + rows.depth, to + (i + 1) * depth, uint8_t{0});
+  }
+}
+
+}  // namespace
+
 void CopyRows(const uint8_t* x, const ByteRows& rows, uint8_t flip, int64_t depth, int threads,
               uint8_t* to) {
   const int64_t n = rows.rows();
+  const int64_t line = rows.dims.empty() ? 1 : rows.dims.back();
+  const int64_t stride = rows.dims.empty() ? 0 : rows.strides.back();
 #pragma omp parallel for num_threads(threads) if (n * depth > 1 << 14)
-  for (int64_t i = 0; i < n; ++i) {
-    const uint8_t* from = x + rows.OffsetOf(i);
-    uint8_t* row = to + i * depth;
-    for (int64_t k = 0; k < rows.depth; ++k) row[k] = from[k * rows.step] ^ flip;
-    std::fill(row + rows.depth, row + depth, uint8_t{0});
+  for (int64_t i = 0; i < n; i += line) {
+    CopyLine(x + rows.OffsetOf(i), line, stride, rows, flip, depth, to + i * depth);
   }
 }
 

@@ -40,6 +40,7 @@ struct ByteWindow {
 class ByteTaps {
  public:
   static constexpr int64_t kNoRow = -1;
+  static constexpr int kMaxDims = 8;  // Of an image.
 
   // `copied_depth`: bytes from row to row of a copy of x, which is read instead; 0: x itself.
   ByteTaps(ByteRows x, ByteWindow window, std::vector<int64_t> y_dims, int64_t copied_depth);
@@ -49,8 +50,17 @@ class ByteTaps {
   void Fill(int64_t row, int64_t rows, int64_t* offsets) const;
 
  private:
+  // Results that lie one behind the other along the last dim.
+  struct Line {
+    int64_t first[kMaxDims] = {};  // Where the first one's window begins in each dim.
+    int64_t base = 0;              // Its offset.
+    bool inner = true;             // The window is inside of x in all dims but the last.
+    int64_t results = 0;
+  };
+
   void FindStrides(int64_t copied_depth);
-  void FillOne(int64_t row, int64_t* offsets) const;
+  Line LineAt(int64_t row) const;
+  void FillLine(Line line, int64_t* offsets) const;
   bool IsInside(const int64_t* first, int64_t tap) const;
 
   const ByteRows x_;

@@ -1,8 +1,10 @@
 #include "backends/cpu/library/found_finish.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <limits>
+#include <utility>
 #include <vector>
 
 namespace weft::cpu {
@@ -29,7 +31,6 @@ class FinishReader {
 
   std::optional<FoundFinish> Run() {
     found_.scale.value = 1;
-    found_.step.value = 1;
     for (int i = 0; i < static_cast<int>(body_.size()); ++i) {
       const Instr& instr = body_[i];
       const bool unfinished = instr.op == ScalarOp::kLoad && instr.access.arg == 0;
@@ -64,13 +65,19 @@ class FinishReader {
     kScaled,
     kBias,
     kFirstClamp,
+    kWidened,  // The middle is narrowed, and wide again.
     kAddend,
     kSecondClamp,
+    // These may come twice.
     kDivided,
     kRounded,
     kZeroPoint,
     kRange,
-    kNarrowed
+    kNarrowed,
+    // From the middle's 8 bits to floats.
+    kI32,
+    kCentered,
+    kFloat,
   };
 
   static IntegerResult KindOf(DType dtype) {
@@ -92,7 +99,10 @@ class FinishReader {
         taken = TakeConvert(instr);
         break;
       case ScalarOp::kMul:
-        taken = real && at_ == kConverted && Reach(kScaled) && Read(other, &found_.scale);
+        taken = real && TakeMul(other);
+        break;
+      case ScalarOp::kSub:
+        taken = instr.operands[0] == last_ && instr.dtype == DType::kI32 && TakeCenter(other);
         break;
       case ScalarOp::kAdd:
         taken = real ? TakeAdd(other) : TakeSumBias(instr, other);
@@ -105,7 +115,7 @@ class FinishReader {
         break;
       case ScalarOp::kDiv:
         taken = real && instr.operands[0] == last_ && at_ >= kConverted && at_ < kDivided &&
-                Reach(kDivided) && Read(other, &found_.step) && found_.step.stride == 0;
+                Reach(kDivided) && ReadOne(other, &found_.narrow.step);
         break;
       case ScalarOp::kRoundEven:
         // A step of 1 divides nothing.
@@ -141,11 +151,41 @@ class FinishReader {
     return true;
   }
 
+  bool TakeMul(int other) {
+    if (at_ == kConverted) return Reach(kScaled) && Read(other, &found_.scale);
+    const std::optional<double> scale = Number(other);
+    if (at_ != kFloat || !scale) return false;
+    found_.finish.wide_scale = static_cast<float>(*scale);
+    return Reach(kWidened);
+  }
+
+  // The zero point that is subtracted from the middle's 8 bits.
+  bool TakeCenter(int other) {
+    const std::optional<double> zero_point = Number(other);
+    if (at_ != kI32 || !zero_point || *zero_point < -128 || *zero_point > 255) return false;
+    found_.finish.wide_zero_point = static_cast<float>(*zero_point);
+    return Reach(kCentered);
+  }
+
+  // What was narrowed is widened again: it was the middle.
+  bool TakeWiden(const Instr& instr) {
+    IntegerFinish& finish = found_.finish;
+    if (at_ == kNarrowed) {
+      if (finish.has_middle || found_.addend >= 0) return false;
+      finish.has_middle = true;
+      finish.middle = std::exchange(finish.narrow, {});
+      found_.middle = std::exchange(found_.narrow, {});
+    }
+    if (instr.dtype == DType::kI32) return at_ == kNarrowed && Reach(kI32);
+    return instr.dtype == DType::kF32 && Reach(kFloat);
+  }
+
   bool TakeConvert(const Instr& instr) {
+    if (at_ >= kNarrowed) return at_ != kFloat && TakeWiden(instr);
     if (at_ <= kSumBias) return instr.dtype == DType::kF32 && Reach(kConverted);
     const bool unsigned_bytes = instr.dtype == DType::kU8;
     if (at_ != kRange || (!unsigned_bytes && instr.dtype != DType::kI8)) return false;
-    const IntegerFinish::Clamp& range = found_.finish.range;
+    const IntegerFinish::Clamp& range = found_.finish.narrow.range;
     return range.least >= (unsigned_bytes ? 0 : -128) &&
            range.most <= (unsigned_bytes ? 255 : 127) && Reach(kNarrowed);
   }
@@ -157,7 +197,7 @@ class FinishReader {
 
   bool TakeAdd(int other) {
     if (at_ == kRounded) {
-      return Reach(kZeroPoint) && Read(other, &found_.zero_point) && found_.zero_point.stride == 0;
+      return Reach(kZeroPoint) && ReadOne(other, &found_.narrow.zero_point);
     }
     if (at_ == kScaled && Read(other, &found_.bias)) return Reach(kBias);
     return at_ >= kConverted && at_ < kAddend && Reach(kAddend) && TakeAddend(other);
@@ -168,9 +208,10 @@ class FinishReader {
     const std::optional<double> bound = Number(other);
     if (!bound || *bound != *bound) return false;
     const bool rounded = at_ >= kRounded;
+    if (at_ >= kNarrowed) return false;
     if (rounded) {
       at_ = kRange;
-    } else if (at_ < kAddend) {
+    } else if (at_ < kWidened) {
       at_ = kFirstClamp;
     } else if (at_ <= kSecondClamp) {
       at_ = kSecondClamp;
@@ -178,7 +219,7 @@ class FinishReader {
       return false;
     }
     IntegerFinish& finish = found_.finish;
-    IntegerFinish::Clamp& clamp = rounded              ? finish.range
+    IntegerFinish::Clamp& clamp = rounded              ? finish.narrow.range
                                   : at_ == kFirstClamp ? finish.first
                                                        : finish.second;
     const float value = static_cast<float>(*bound);
@@ -231,6 +272,9 @@ class FinishReader {
                        to->dtype == DType::kU8 || to->dtype == DType::kI8;
     return known && (converted || load.dtype == to->dtype);
   }
+
+  // The same of one element for all columns.
+  bool ReadOne(int i, FinishOperand* to) const { return Read(i, to) && to->stride == 0; }
 
   // Floats, or (bytes - zero point) * scale.
   bool TakeAddend(int i) {
@@ -325,6 +369,17 @@ double ElementAt(const void* data, int64_t at) {
   return static_cast<double>(value);
 }
 
+// Opens a clamp on the sides where narrowing clamps all that it does, since narrowing is monotonic.
+void OpenCovered(const IntegerFinish::Narrow& narrow, IntegerFinish::Clamp* clamp) {
+  if (!(narrow.step > 0)) return;
+  const auto narrowed = [&](float bound) {
+    return std::nearbyint(bound / narrow.step) + narrow.zero_point;
+  };
+  const IntegerFinish::Clamp open;
+  if (narrowed(clamp->least) <= narrow.range.least) clamp->least = open.least;
+  if (narrowed(clamp->most) >= narrow.range.most) clamp->most = open.most;
+}
+
 }  // namespace
 
 double FinishOperand::At(int64_t column, absl::Span<void* const> args) const {
@@ -352,8 +407,19 @@ IntegerFinish FoundFinish::Read(absl::Span<void* const> args, int64_t real, int6
     scratch[j] = static_cast<float>(scale.At(j, args));
     scratch[columns + j] = static_cast<float>(bias.At(j, args));
   }
-  read.step = static_cast<float>(step.At(0, args));
-  read.zero_point = static_cast<float>(zero_point.At(0, args));
+  const auto narrows = [&](const Narrow& from, IntegerFinish::Narrow* to) {
+    to->step = static_cast<float>(from.step.At(0, args));
+    to->zero_point = static_cast<float>(from.zero_point.At(0, args));
+  };
+  narrows(middle, &read.middle);
+  narrows(narrow, &read.narrow);
+  const bool is_narrow = read.result == IntegerResult::kU8 || read.result == IntegerResult::kI8;
+  if (read.has_middle) {
+    OpenCovered(read.middle, &read.first);
+  } else if (is_narrow && addend < 0) {
+    OpenCovered(read.narrow, &read.first);
+  }
+  if (is_narrow) OpenCovered(read.narrow, &read.second);
   if (addend >= 0) {
     const int64_t bytes = finish.addend_kind == IntegerResult::kF32 ? 4 : 1;
     read.addend = static_cast<const char*>(args[addend]) + addend_offset * bytes;

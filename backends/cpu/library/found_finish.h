@@ -32,8 +32,12 @@ struct FoundFinish {
   FinishOperand bias;
   int addend = -1;  // An argument with the strides of the result.
   int64_t addend_offset = 0;
-  FinishOperand step;
-  FinishOperand zero_point;
+  // Of what is narrowed to 8 bits: the middle and the result.
+  struct Narrow {
+    FinishOperand step = {1};
+    FinishOperand zero_point;
+  };
+  Narrow middle, narrow;
   // Its clamps, kinds and numbers, without pointers and without what the operands above hold.
   IntegerFinish finish;
 

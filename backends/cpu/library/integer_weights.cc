@@ -15,7 +15,7 @@ namespace {
 // The largest sum of two weights of one sign that, times 255, fits in 16 bits.
 constexpr int32_t kMaxPair = 128;
 
-// Four weights of a column: what 16 bits hold of each pair, and the excess.
+// Four weights of a column: what the kernel multiplies at once of each pair, and the excess.
 struct Group {
   int32_t kept[kIntegerGroup] = {};
   int32_t excess[kIntegerGroup] = {};
@@ -23,13 +23,14 @@ struct Group {
   bool has_excess = false;
 };
 
-Group GroupAt(const IntegerWeightView& view, int64_t column, int64_t tap, int64_t begin) {
+Group GroupAt(const IntegerWeightView& view, bool saturates, int64_t column, int64_t tap,
+              int64_t begin) {
   Group group;
   for (int64_t k = 0; k < kIntegerGroup && begin + k < view.depth; ++k) {
     group.kept[k] = view.At(column, tap, begin + k);
     group.fits = group.fits && group.kept[k] >= -128 && group.kept[k] <= 127;
   }
-  for (int64_t k = 0; k < kIntegerGroup; k += 2) {
+  for (int64_t k = 0; saturates && k < kIntegerGroup; k += 2) {
     const int32_t sum = group.kept[k] + group.kept[k + 1];
     const bool one_sign = (group.kept[k] < 0) == (group.kept[k + 1] < 0);
     if (!one_sign || (sum <= kMaxPair && sum >= -kMaxPair)) continue;
@@ -43,8 +44,9 @@ Group GroupAt(const IntegerWeightView& view, int64_t column, int64_t tap, int64_
 // Packs one panel in two passes, between which its memory is laid out: neither allocates.
 class PanelPacker {
  public:
-  PanelPacker(const IntegerWeightView& view, int64_t lanes, PackedIntegerPanel* panel)
-      : view_(view), lanes_(lanes), panel_(*panel) {}
+  PanelPacker(const IntegerWeightView& view, const IntegerGemmTable& table,
+              PackedIntegerPanel* panel)
+      : view_(view), lanes_(table.lanes), saturates_(table.saturates), panel_(*panel) {}
 
   // Counts the groups with an excess and adds up the columns. False when a weight does not fit.
   bool Count(int32_t* sums) {
@@ -52,7 +54,7 @@ class PanelPacker {
     ForEachGroup([&](int vector, int64_t tap, int64_t begin, int64_t) {
       bool has_excess = false;
       ForEachColumn(vector, [&](int64_t, int64_t column) {
-        const Group group = GroupAt(view_, panel_.first + column, tap, begin);
+        const Group group = GroupAt(view_, saturates_, panel_.first + column, tap, begin);
         for (int64_t k = 0; k < kIntegerGroup; ++k) sums[column] += group.kept[k] + group.excess[k];
         fits = fits && group.fits;
         has_excess = has_excess || group.has_excess;
@@ -72,7 +74,7 @@ class PanelPacker {
       const int64_t at = filled[vector];
       bool has_excess = false;
       ForEachColumn(vector, [&](int64_t lane, int64_t column) {
-        const Group group = GroupAt(view_, panel_.first + column, tap, begin);
+        const Group group = GroupAt(view_, saturates_, panel_.first + column, tap, begin);
         Write(group.kept, to + lane * kIntegerGroup);
         if (!group.has_excess) return;
         has_excess = true;
@@ -112,6 +114,7 @@ class PanelPacker {
 
   const IntegerWeightView& view_;
   const int64_t lanes_;
+  const bool saturates_;
   PackedIntegerPanel& panel_;
 };
 
@@ -192,7 +195,7 @@ absl::StatusOr<std::shared_ptr<const PackedIntegers>> PackIntegers(const Integer
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
   for (int64_t i = 0; i < n; ++i) {
     PackedIntegerPanel& panel = packed->panels[i];
-    if (!PanelPacker(view, table.lanes, &panel).Count(&packed->sums[panel.first])) fits = false;
+    if (!PanelPacker(view, table, &panel).Count(&packed->sums[panel.first])) fits = false;
   }
   if (!fits) return absl::UnimplementedError("weights that do not fit in 8 bits");
   const int64_t bytes = LayOut(view, table.lanes, &packed->panels);
@@ -201,14 +204,14 @@ absl::StatusOr<std::shared_ptr<const PackedIntegers>> PackIntegers(const Integer
   std::memset(packed->memory->data(), 0, bytes);
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
   for (int64_t i = 0; i < n; ++i) {
-    PanelPacker(view, table.lanes, &packed->panels[i]).Fill(packed->memory->data());
+    PanelPacker(view, table, &packed->panels[i]).Fill(packed->memory->data());
   }
   return std::shared_ptr<const PackedIntegers>(std::move(packed));
 }
 
 absl::StatusOr<std::shared_ptr<const PackedIntegers>> IntegerWeights::Get(
     int64_t key, const IntegerWeightView& view, const IntegerGemmTable& table, int threads) {
-  Key whole = {key, view.columns, view.depth, view.column, view.step, table.lanes};
+  Key whole = {key, view.columns, view.depth, view.column, view.step, table.lanes, table.saturates};
   whole.insert(whole.end(), view.tap.begin(), view.tap.end());
   whole.insert(whole.end(), view.zero_points.begin(), view.zero_points.end());
   auto& found = packed_[whole];

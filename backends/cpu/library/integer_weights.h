@@ -74,7 +74,7 @@ class IntegerWeights {
   int64_t bytes() const { return bytes_; }
 
  private:
-  // The key, the view without its data, the lanes.
+  // The key, the view without its data, the lanes, and whether sums saturate.
   using Key = std::vector<int64_t>;
   absl::flat_hash_map<Key, std::shared_ptr<const PackedIntegers>> packed_;
   int64_t bytes_ = 0;

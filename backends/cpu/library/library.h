@@ -90,6 +90,7 @@ struct LibraryStep {
 
 struct LibraryContext {
   Isa isa = Isa::kAvx2;
+  bool vnni = false;
   const TileTable* table = nullptr;
   int threads = 1;
   DnnWeights* weights = nullptr;

@@ -50,12 +50,25 @@ absl::Status DescribeResult(const LibraryStep& step, IntegerGemmShape* shape) {
   return absl::UnimplementedError("an addend that lies in no rows");
 }
 
+const IntegerGemmTable& IntegerGemmFor(const LibraryContext& context) {
+  if (context.isa == Isa::kAvx512) {
+    return context.vnni ? Avx512VnniIntegerGemm() : Avx512IntegerGemm();
+  }
+  return context.vnni ? Avx2VnniIntegerGemm() : Avx2IntegerGemm();
+}
+
+const DepthwiseTable& DepthwiseFor(const LibraryContext& context) {
+  if (context.isa == Isa::kAvx512) {
+    return context.vnni ? Avx512VnniDepthwise() : Avx512Depthwise();
+  }
+  return context.vnni ? Avx2VnniDepthwise() : Avx2Depthwise();
+}
+
 LibraryCallOr MakePanelCall(const LibraryStep& step, const LibraryContext& context,
                             IntegerGemmShape shape, IntegerWeightView weights) {
   WEFT_RETURN_IF_ERROR(DescribeResult(step, &shape));
   SecondOperand second = DescribeSecond(step, std::move(weights));
-  const IntegerGemmTable& table =
-      context.isa == Isa::kAvx512 ? Avx512IntegerGemm() : Avx2IntegerGemm();
+  const IntegerGemmTable& table = IntegerGemmFor(context);
   if (second.is_constant) {
     WEFT_ASSIGN_OR_RETURN(
         second.operand.packed,
@@ -120,8 +133,7 @@ LibraryCallOr MakeConvolutionInteger(const LibraryStep& step, const LibraryConte
   WEFT_RETURN_IF_ERROR(DescribeResult(step, &shape));
   const SecondOperand second = DescribeSecond(step, std::move(weights));
   if (!second.is_constant) return absl::UnimplementedError("weights that may change");
-  return MakeDepthwiseCall(std::move(shape), second.operand.view,
-                           context.isa == Isa::kAvx512 ? Avx512Depthwise() : Avx2Depthwise(),
+  return MakeDepthwiseCall(std::move(shape), second.operand.view, DepthwiseFor(context),
                            context.threads, step.args[kZeroPoint].present());
 }
 

@@ -10,7 +10,6 @@
 #include "backends/cpu/kernels/isa.h"
 #include "backends/cpu/launcher.h"
 #include "backends/cpu/library/routine_ops.h"
-#include "backends/cpu/onednn/onednn.h"
 #include "backends/cpu/threads/thread_scope.h"
 #include "backends/runtime/host_device.h"
 #include "backends/runtime/plan_runner.h"
@@ -114,15 +113,13 @@ absl::StatusOr<std::unique_ptr<Standalone>> Standalone::Create(Plan plan,
   auto impl = std::make_unique<Impl>(options.evaluator);
   impl->plan = std::move(plan);
   CpuLauncher& launcher = impl->launcher;
-  WEFT_ASSIGN_OR_RETURN(launcher.isa, ChooseIsa(options.isa));
-  if (options.isa == "avx2") LimitDnn(launcher.isa);
+  WEFT_RETURN_IF_ERROR(launcher.UseIsa(options.isa));
   const std::vector<const Plan*> plans = AllPlans(std::as_const(impl->plan));
   WEFT_RETURN_IF_ERROR(CheckSchedules(plans, launcher.isa));
   WEFT_RETURN_IF_ERROR(CheckCount(plans, options.kernels.size()));
   if (!options.kernels.empty()) {
     launcher.generated = std::make_unique<GivenKernels>(plans, options.kernels);
   }
-  launcher.table = launcher.isa == Isa::kAvx512 ? Avx512TileTable() : Avx2TileTable();
   launcher.threads = options.threads;
   launcher.dnn_threads = options.threads;
   WEFT_ASSIGN_OR_RETURN(impl->runner, PlanRunner::Create(impl->plan, impl->runtime));

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "backends/cpu/executable.h"
+#include "backends/cpu/kernels/isa.h"
 #include "backends/cpu/target.h"
 #include "backends/reference/executor.h"
 #include "gtest/gtest.h"
@@ -74,6 +75,10 @@ std::string ProgramOf(const Case& c, const char* dtype, const char* body) {
 
 class ByteProducts : public testing::TestWithParam<Case> {
  protected:
+  void SetUp() override {
+    if (!ChooseIsa(WEFT_TEST_ISA).ok()) GTEST_SKIP() << "not on this machine";
+  }
+
   void ExpectExact(const std::string& program, DType dtype, const HostTensor& w, int zero) {
     const auto module = Parse(program);
     MakeConstant(*module->main(), 2, w);
@@ -123,8 +128,15 @@ TEST_P(ByteProducts, AreExactForSignedInputs) {
 INSTANTIATE_TEST_SUITE_P(Ops, ByteProducts, testing::ValuesIn(kCases),
                          [](const auto& info) { return std::string(info.param.name); });
 
+class ByteProductsOf : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!ChooseIsa(WEFT_TEST_ISA).ok()) GTEST_SKIP() << "not on this machine";
+  }
+};
+
 // Operands in any order in memory, and both results of one weight with two zero points.
-TEST(ByteProductsOfViews, AreExact) {
+TEST_F(ByteProductsOf, ViewsAreExact) {
   const auto module = Parse(R"(
     func @main(%x: u8[s0, 8, 5, 6], %w: u8[7, 8, 3, 3], %p: u8[7], %q: u8[]) {
       %z = constant(dense<9>) : u8[]
@@ -161,7 +173,7 @@ TEST(ByteProductsOfViews, AreExact) {
 
 // Weights that the caller gives are packed on each run; wider ones are evaluated as the reference
 // does.
-TEST(ByteProductsOfInputs, AreExact) {
+TEST_F(ByteProductsOf, InputsAreExact) {
   const auto module = Parse(R"(
     func @main(%x: u8[s0, 20], %w: u8[20, 9], %z: u8[], %p: u8[9]) {
       %0 = matmul_integer(%x, %w, %z, %p)
