@@ -111,7 +111,13 @@ inline void SumRow(const DepthwisePanel& p) {
 }
 
 void Run(const DepthwisePanel& p) {
-  const FinishRowFn finish = FindFinish(p.finish);
+  const FinishFn finish = FindFinish(p.finish);
+  FinishRows done;
+  done.sums = p.sums;
+  done.rows = 1;
+  done.columns = p.channels;
+  done.addend = static_cast<const uint8_t*>(p.finish.addend);
+  done.to = static_cast<uint8_t*>(p.y);
   for (int64_t row = 0; row < p.rows; ++row) {
     for (int64_t t = 0; t < p.taps; ++t) {
       const int64_t offset = p.offsets[row * p.taps + t];
@@ -124,11 +130,9 @@ void Run(const DepthwisePanel& p) {
     } else {
       SumRow<false>(p);
     }
-    const int64_t at = row * p.y_row;
-    const auto* addend = static_cast<const uint8_t*>(p.finish.addend);
-    if (addend != nullptr) addend += at * BytesOf(p.finish.addend_kind);
-    finish(p.finish, p.sums, p.channels, addend,
-           static_cast<uint8_t*>(p.y) + at * BytesOf(p.finish.result));
+    finish(p.finish, done);
+    done.addend += p.y_row * BytesOf(p.finish.addend_kind);
+    done.to += p.y_row * BytesOf(p.finish.result);
   }
 }
 

@@ -51,34 +51,33 @@ inline void StoreBytes(Ints v, uint8_t* to) {
 }
 #endif
 
-// True if |v| <= limit in all lanes; false with a NaN.
-inline bool AllWithin(Vec v, float limit) {
-  const Vec size = (Vec)((Ints)v & 0x7fffffff);
+// The larger magnitude; a NaN may be lost.
+inline Vec Farther(Vec a, Vec b) {
 #if defined(__AVX512F__)
-  return _mm512_cmp_ps_mask((__m512)size, (__m512)Splat(limit), _CMP_NLE_UQ) == 0;
+  constexpr int kMagnitudes = 0b1011;  // The larger one, without a sign.
+  return (Vec)_mm512_range_ps((__m512)a, (__m512)b, kMagnitudes);
 #else
-  return _mm256_movemask_ps(_mm256_cmp_ps((__m256)size, (__m256)Splat(limit), _CMP_NLE_UQ)) == 0;
+  return (Vec)_mm256_max_ps((__m256)((Ints)a & 0x7fffffff), (__m256)((Ints)b & 0x7fffffff));
 #endif
 }
-
-// 1 / step, or NaN where that is no normal number.
-inline float InverseOf(float step) {
-  const float inverse = 1.0f / step;
-  return __builtin_isnormal(inverse) ? inverse : __builtin_nanf("");
-}
-
-// round(v / step), by a multiplication where both round alike. Below 512 the product and the
-// quotient are less than 2^-13 apart, so one that lies farther than that from the middle of two
-// integers is rounded as the other; larger ones are outside of every range of 8 bits.
-inline Vec RoundedQuotient(Vec v, Vec step, Vec inverse) {
-  const Vec product = v * inverse;
-  const Vec rounded = RoundEven(product);
-  if (AllWithin(product - rounded, 0.5f - 0x1p-13f)) return rounded;
-  return RoundEven(v / step);
+inline bool AnyBeyond(Vec v, float limit) {
+#if defined(__AVX512F__)
+  return _mm512_cmp_ps_mask((__m512)v, (__m512)Splat(limit), _CMP_GT_OQ) != 0;
+#else
+  return _mm256_movemask_ps(_mm256_cmp_ps((__m256)v, (__m256)Splat(limit), _CMP_GT_OQ)) != 0;
+#endif
 }
 
 inline Vec Clamped(Vec v, const IntegerFinish::Clamp& clamp) {
   return LowerTo(RaiseTo(v, Splat(clamp.least)), Splat(clamp.most));
+}
+
+inline Ints ToInts(Vec v) {
+#if defined(__AVX512F__)
+  return (Ints)_mm512_cvttps_epi32((__m512)v);
+#else
+  return (Ints)_mm256_cvttps_epi32((__m256)v);
+#endif
 }
 
 inline Vec FromInts(const int32_t* from) {
@@ -120,24 +119,40 @@ inline Vec LoadAddend(const IntegerFinish& f, const uint8_t* from, int64_t left)
 }
 
 // A Narrow with its numbers in vectors.
-struct NarrowVecs {
+//
+// A product with 1 / step stands for the quotient where both round alike. Below 512 they are less
+// than 2^-13 apart, so a product that lies farther than that from the middle of two integers is
+// rounded as the quotient; larger ones are outside of every range of 8 bits.
+class NarrowVecs {
+ public:
   explicit NarrowVecs(const IntegerFinish::Narrow& narrow)
-      : step(Splat(narrow.step)),
-        inverse(Splat(InverseOf(narrow.step))),
-        zero_point(Splat(narrow.zero_point)),
-        least(Splat(narrow.range.least)),
-        most(Splat(narrow.range.most)) {}
+      : step_(Splat(narrow.step)),
+        inverse_(Splat(1.0f / narrow.step)),
+        zero_point_(Splat(narrow.zero_point)),
+        least_(Splat(narrow.range.least)),
+        most_(Splat(narrow.range.most)),
+        has_inverse_(__builtin_isnormal(inverse_[0])) {}
 
-  Vec Narrowed(Vec v) const {
-    const Vec q = RoundedQuotient(v, step, inverse) + zero_point;
-    const Vec clamped = LowerTo(RaiseTo(q, least), most);
-    return clamped == clamped ? clamped : Vec{};
+  bool has_inverse() const { return has_inverse_; }
+
+  // NaN stays. Without a division, `far` becomes the largest distance from an integer.
+  template <bool kDivides>
+  Vec Narrowed(Vec v, Vec* far) const {
+    const Vec quotient = kDivides ? v / step_ : v * inverse_;
+    const Vec rounded = RoundEven(quotient);
+    if (!kDivides) *far = Farther(quotient - rounded, *far);
+    return LowerTo(RaiseTo(rounded + zero_point_, least_), most_);
   }
 
-  Vec step, inverse, zero_point, least, most;
+  // Whether all products were rounded as the quotients are.
+  static bool AreRight(Vec far) { return !AnyBeyond(far, 0.5f - 0x1p-13f); }
+
+ private:
+  Vec step_, inverse_, zero_point_, least_, most_;
+  bool has_inverse_;
 };
 
-// Stores the elements that exist.
+// Stores the elements that exist. Of a NaN, the instruction that converts has a low byte of 0.
 template <IntegerResult kResult>
 inline void StoreResult(Vec v, uint8_t* to, int64_t left) {
   alignas(64) uint8_t whole[kLanes * 4];
@@ -145,58 +160,114 @@ inline void StoreResult(Vec v, uint8_t* to, int64_t left) {
   if constexpr (kResult == IntegerResult::kF32) {
     StoreVec(reinterpret_cast<float*>(place), v);
   } else {
-    StoreBytes(__builtin_convertvector(v, Ints), place);
+    StoreBytes(ToInts(v), place);
   }
   if (left < kLanes) CopyElements<BytesOf(kResult)>(whole, left, to);
 }
 
-// Row of `columns` sums, whole vectors of which can be read. The pointers of `f` are those of its
-// first column; `addend` and `to` are those of the row.
+// Rows of sums, whole vectors of which can be read, and where their results go.
+struct FinishRows {
+  const int32_t* sums = nullptr;
+  int64_t sums_row = 0;  // Elements from row to row.
+  int64_t rows = 0;
+  int64_t columns = 0;
+  const uint8_t* addend = nullptr;
+  int64_t addend_row = 0;  // Bytes from row to row.
+  uint8_t* to = nullptr;
+  int64_t to_row = 0;  // Bytes.
+};
+
+// The pointers of `f` are those of the first column.
 template <IntegerResult kResult, IntegerResult kAddend, bool kMiddle>
-inline void FinishRow(const IntegerFinish& f, const int32_t* sums, int64_t columns,
-                      const uint8_t* addend, uint8_t* to) {
-  const NarrowVecs middle(f.middle);
-  const NarrowVecs narrow(f.narrow);
-  const bool clamps = !f.first.is_open();
-  for (int64_t j = 0; j < columns; j += kLanes) {
-    Vec v = FromInts(sums + j) * LoadVec(f.scale + j) + LoadVec(f.bias + j);
-    if (clamps) v = Clamped(v, f.first);
-    if constexpr (kMiddle) {
-      v = (middle.Narrowed(v) - Splat(f.wide_zero_point)) * Splat(f.wide_scale);
+class Finisher {
+ public:
+  explicit Finisher(const IntegerFinish& f)
+      : f_(f),
+        middle_(f.middle),
+        narrow_(f.narrow),
+        clamps_(!f.first.is_open()),
+        divides_((kMiddle && !middle_.has_inverse()) || (kNarrows && !narrow_.has_inverse())) {}
+
+  static void Run(const IntegerFinish& f, const FinishRows& rows) {
+    const Finisher finisher(f);
+    // A result may take the memory of the addend, which must not be read again.
+    const int64_t piece = kAddend == IntegerResult::kI32 ? rows.columns : kLanes;
+    for (int64_t i = 0; i < rows.rows; ++i) {
+      const int32_t* sums = rows.sums + i * rows.sums_row;
+      const uint8_t* addend = rows.addend + i * rows.addend_row;
+      uint8_t* to = rows.to + i * rows.to_row;
+      for (int64_t j = 0; j < rows.columns; j += piece) {
+        finisher.Piece(sums, j, Least(piece, rows.columns - j), addend, to);
+      }
     }
-    if constexpr (kAddend != IntegerResult::kI32) {
-      v = v + LoadAddend<kAddend>(f, addend + j * BytesOf(kAddend), columns - j);
+  }
+
+ private:
+  static constexpr bool kAdds = kAddend != IntegerResult::kI32;
+  static constexpr bool kNarrows = kResult != IntegerResult::kF32;
+
+  void Piece(const int32_t* sums, int64_t first, int64_t columns, const uint8_t* addend,
+             uint8_t* to) const {
+    Vec loaded = {};
+    if constexpr (kAdds) {
+      loaded = LoadAddend<kAddend>(f_, addend + first * BytesOf(kAddend), columns);
     }
-    if constexpr (kAddend != IntegerResult::kI32 || kMiddle) v = Clamped(v, f.second);
-    if constexpr (kResult != IntegerResult::kF32) v = narrow.Narrowed(v);
-    StoreResult<kResult>(v, to + j * BytesOf(kResult), columns - j);
+    if (divides_ || !Columns<false>(sums, first, columns, loaded, to)) {
+      Columns<true>(sums, first, columns, loaded, to);
+    }
+  }
+
+  // False if a product was perhaps not rounded as the quotient is.
+  template <bool kDivides>
+  bool Columns(const int32_t* sums, int64_t first, int64_t columns, Vec addend, uint8_t* to) const {
+    Vec far = {};
+    for (int64_t j = first; j < first + columns; j += kLanes) {
+      Vec v = FromInts(sums + j) * LoadVec(f_.scale + j) + LoadVec(f_.bias + j);
+      if (clamps_) v = Clamped(v, f_.first);
+      if constexpr (kMiddle) {
+        const Vec q = middle_.template Narrowed<kDivides>(v, &far);
+        v = ((q == q ? q : Vec{}) - Splat(f_.wide_zero_point)) * Splat(f_.wide_scale);
+      }
+      if constexpr (kAdds) v = v + addend;
+      if constexpr (kAdds || kMiddle) v = Clamped(v, f_.second);
+      if constexpr (kNarrows) v = narrow_.template Narrowed<kDivides>(v, &far);
+      StoreResult<kResult>(v, to + j * BytesOf(kResult), first + columns - j);
+    }
+    return kDivides || NarrowVecs::AreRight(far);
+  }
+
+  const IntegerFinish& f_;
+  const NarrowVecs middle_;
+  const NarrowVecs narrow_;
+  const bool clamps_;
+  const bool divides_;
+};
+
+inline void CopySums(const IntegerFinish&, const FinishRows& rows) {
+  for (int64_t i = 0; i < rows.rows; ++i) {
+    __builtin_memcpy(rows.to + i * rows.to_row, rows.sums + i * rows.sums_row,
+                     rows.columns * sizeof(int32_t));
   }
 }
 
-inline void CopyRow(const IntegerFinish&, const int32_t* sums, int64_t columns, const uint8_t*,
-                    uint8_t* to) {
-  __builtin_memcpy(to, sums, columns * sizeof(int32_t));
-}
-
-using FinishRowFn = void (*)(const IntegerFinish& f, const int32_t* sums, int64_t columns,
-                             const uint8_t* addend, uint8_t* to);
+using FinishFn = void (*)(const IntegerFinish& f, const FinishRows& rows);
 
 template <IntegerResult kResult, bool kMiddle>
-inline FinishRowFn FindFinishFor(IntegerResult addend) {
+inline FinishFn FindFinishFor(IntegerResult addend) {
   switch (addend) {
     case IntegerResult::kF32:
-      return FinishRow<kResult, IntegerResult::kF32, kMiddle>;
+      return Finisher<kResult, IntegerResult::kF32, kMiddle>::Run;
     case IntegerResult::kU8:
-      return FinishRow<kResult, IntegerResult::kU8, kMiddle>;
+      return Finisher<kResult, IntegerResult::kU8, kMiddle>::Run;
     case IntegerResult::kI8:
-      return FinishRow<kResult, IntegerResult::kI8, kMiddle>;
+      return Finisher<kResult, IntegerResult::kI8, kMiddle>::Run;
     default:
-      return FinishRow<kResult, IntegerResult::kI32, kMiddle>;
+      return Finisher<kResult, IntegerResult::kI32, kMiddle>::Run;
   }
 }
 
 template <bool kMiddle>
-inline FinishRowFn FindFinishTo(const IntegerFinish& f) {
+inline FinishFn FindFinishTo(const IntegerFinish& f) {
   switch (f.result) {
     case IntegerResult::kF32:
       return FindFinishFor<IntegerResult::kF32, kMiddle>(f.addend_kind);
@@ -205,11 +276,11 @@ inline FinishRowFn FindFinishTo(const IntegerFinish& f) {
     case IntegerResult::kI8:
       return FindFinishFor<IntegerResult::kI8, kMiddle>(f.addend_kind);
     default:
-      return CopyRow;
+      return CopySums;
   }
 }
 
-inline FinishRowFn FindFinish(const IntegerFinish& f) {
+inline FinishFn FindFinish(const IntegerFinish& f) {
   return f.has_middle ? FindFinishTo<true>(f) : FindFinishTo<false>(f);
 }
 

@@ -129,21 +129,26 @@ class Panel {
     for (int64_t row = 0; row < p_.rows; row += block) {
       const int64_t rows = Least(block, p_.rows - row);
       FindBlock<Block>(rows, p_.vectors)(p_, row, tile);
-      for (int64_t i = 0; i < rows; ++i) Finish(row + i, tile + i * width_);
+      Finish(row, rows, tile);
     }
   }
 
  private:
-  void Finish(int64_t row, const int32_t* sums) const {
-    const int64_t at = row * p_.y_row;
-    const auto* addend = static_cast<const uint8_t*>(p_.finish.addend);
-    if (addend != nullptr) addend += at * BytesOf(p_.finish.addend_kind);
-    finish_(p_.finish, sums, p_.columns, addend,
-            static_cast<uint8_t*>(p_.y) + at * BytesOf(p_.finish.result));
+  void Finish(int64_t row, int64_t rows, const int32_t* tile) const {
+    FinishRows finish;
+    finish.sums = tile;
+    finish.sums_row = width_;
+    finish.rows = rows;
+    finish.columns = p_.columns;
+    finish.addend_row = p_.y_row * BytesOf(p_.finish.addend_kind);
+    finish.addend = static_cast<const uint8_t*>(p_.finish.addend) + row * finish.addend_row;
+    finish.to_row = p_.y_row * BytesOf(p_.finish.result);
+    finish.to = static_cast<uint8_t*>(p_.y) + row * finish.to_row;
+    finish_(p_.finish, finish);
   }
 
   const IntegerPanel& p_;
-  const FinishRowFn finish_;
+  const FinishFn finish_;
   const int64_t width_;
 };
 
