@@ -31,10 +31,10 @@ class CanonicalizePass : public Pass {
 absl::Span<const absl::Span<const Rule>> CanonicalizeRules() {
   using namespace canonicalize;  // NOLINT
   static const auto& themes = *new std::vector<absl::Span<const Rule>>{
-      ArithmeticRules(), PowerRules(),     ExtremaRules(), LogicRules(), BroadcastRules(),
-      ReshapeRules(),    PermuteRules(),   SliceRules(),   CatRules(),   PadRules(),
-      ConvertRules(),    ReductionRules(), SoftmaxRules(), IndexRules(), MovementRules(),
-      ProductRules(),    AttributeRules(),
+      ArithmeticRules(), PowerRules(),    ExtremaRules(),   LogicRules(),   BroadcastRules(),
+      ReshapeRules(),    PermuteRules(),  SliceRules(),     CatRules(),     PadRules(),
+      ConvertRules(),    QuantizeRules(), ReductionRules(), SoftmaxRules(), IndexRules(),
+      MovementRules(),   ProductRules(),  AttributeRules(),
   };
   return themes;
 }

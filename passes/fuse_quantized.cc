@@ -91,6 +91,9 @@ class QuantizedFuser {
   Value* Sum(const IntegerProduct& p) {
     const ops::DequantizeLinearView x(*p.node->operand(0)->node());
     const ops::DequantizeLinearView w(*p.node->operand(1)->node());
+    if (p.as_it_is) {
+      return ops::BuildMatmulInteger(rewriter_, x.self(), w.self(), x.zero_point(), w.zero_point());
+    }
     if (p.bytes.valid()) return NarrowSum(p, x);
     std::vector<Value*> operands = {Centered(x), Centered(w)};
     operands.resize(p.node->num_operands(), nullptr);

@@ -23,6 +23,7 @@ absl::Span<const Rule> SliceRules();
 absl::Span<const Rule> CatRules();
 absl::Span<const Rule> PadRules();
 absl::Span<const Rule> ConvertRules();
+absl::Span<const Rule> QuantizeRules();
 absl::Span<const Rule> ReductionRules();
 absl::Span<const Rule> SoftmaxRules();
 absl::Span<const Rule> IndexRules();

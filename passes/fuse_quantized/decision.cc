@@ -133,6 +133,14 @@ HostTensor ConstantBytes(const IntegerProduct& p) {
   return one ? CenteredBytes(*weights, zero, p.weight_axis) : HostTensor();
 }
 
+bool IsMatmulOfBytes(const IntegerProduct& p) {
+  if (!p.node->Is(ops::matmul)) return false;
+  const ops::DequantizeLinearView x(*p.node->operand(0)->node());
+  const ops::DequantizeLinearView w(*p.node->operand(1)->node());
+  return DTypeBits(x.self()->type().dtype()) == 8 && DTypeBits(w.self()->type().dtype()) == 8 &&
+         (w.zero_point() == nullptr || IsOne(w.zero_point()->type()));
+}
+
 bool Keeps(const Target& target, const OpDef& op) {
   return std::find(target.composites.begin(), target.composites.end(), op.name()) !=
          target.composites.end();
@@ -216,6 +224,7 @@ std::vector<QuantizedCandidate> CollectQuantized(const Graph& graph) {
     candidate.one_scale = ScaleAxis(left) < 0;
     candidate.scale_axis = ScaleAxis(ops::DequantizeLinearView(*node->operand(1)->node()));
     candidate.bytes = ConstantBytes(*product);
+    candidate.of_bytes = IsMatmulOfBytes(*product);
     candidates.push_back(candidate);
   }
   return candidates;
@@ -238,7 +247,10 @@ QuantizedDecision DecideQuantized(const std::vector<QuantizedCandidate>& candida
       const OpDef& narrow =
           p.node->Is(ops::convolution) ? ops::convolution_integer : ops::matmul_integer;
       decision.products.push_back(p);
-      if (Keeps(target, narrow)) decision.products.back().bytes = candidate.bytes;
+      if (Keeps(target, narrow)) {
+        decision.products.back().bytes = candidate.bytes;
+        decision.products.back().as_it_is = !candidate.bytes.valid() && candidate.of_bytes;
+      }
     } else {
       decision.refusals.push_back({p.node, reason});
     }
@@ -291,7 +303,7 @@ std::string ToString(const QuantizedDecision& decision) {
   std::string text;
   for (const IntegerProduct& p : decision.products) {
     absl::StrAppend(&text, NodeText(*p.node), ": a product of integers",
-                    p.bytes.valid() ? " of 8 bits" : "", "\n");
+                    p.bytes.valid() || p.as_it_is ? " of 8 bits" : "", "\n");
   }
   for (const NodeRefusal& refusal : decision.refusals) {
     absl::StrAppend(&text, ToString(refusal), "\n");

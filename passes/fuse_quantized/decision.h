@@ -22,6 +22,8 @@ struct IntegerProduct {
   // The weights less their zero points in i8, for a target that takes the integers as they are
   // (matmul_integer, convolution_integer); invalid for the others.
   HostTensor bytes;
+  // Such a target takes the second operand as it is, with its zero point.
+  bool as_it_is = false;
 };
 
 // One whose operands are dequantized integers of at most 8 bits.
@@ -34,6 +36,8 @@ struct QuantizedCandidate {
   // The second operand less its zero points in i8, if that is one constant for all of the first,
   // which is of 8 bits, and fits; else invalid.
   HostTensor bytes;
+  // Both operands of a matmul are of 8 bits, and the second has one zero point.
+  bool of_bytes = false;
 };
 
 struct QuantizedDecision {

@@ -10,7 +10,7 @@ namespace weft::cpu {
 enum class IntegerResult : uint8_t { kI32, kF32, kU8, kI8 };
 
 // v = clamp(sum * scale + bias), each operation rounded to f32. If there is a `middle`, v is
-// narrowed to 8 bits and widened again. Then v = clamp(v + addend). Results of 8 bits are v
+// narrowed to 8 bits and widened again, and a late bias is added. Then v = clamp(v + addend). Results of 8 bits are v
 // narrowed.
 struct IntegerFinish {
   struct Clamp {
@@ -38,6 +38,7 @@ struct IntegerFinish {
   // The middle's 8 bits q stand for (q - wide_zero_point) * wide_scale.
   float wide_scale = 1;
   float wide_zero_point = 0;
+  const float* late_bias = nullptr;  // As bias; null: none.
   // Elements at the places of the results; kI32: there are none. Those of 8 bits stand for
   // (element - addend_zero_point) * addend_scale.
   IntegerResult addend_kind = IntegerResult::kI32;

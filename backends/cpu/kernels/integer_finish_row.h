@@ -227,6 +227,7 @@ class Finisher {
       if constexpr (kMiddle) {
         const Vec q = middle_.template Narrowed<kDivides>(v, &far);
         v = ((q == q ? q : Vec{}) - Splat(f_.wide_zero_point)) * Splat(f_.wide_scale);
+        if (f_.late_bias != nullptr) v = v + LoadVec(f_.late_bias + j);
       }
       if constexpr (kAdds) v = v + addend;
       if constexpr (kAdds || kMiddle) v = Clamped(v, f_.second);

@@ -94,9 +94,11 @@ template <int kM, int kN>
 struct Block {
   static void Run(const IntegerPanel& p, int64_t row, int32_t* tile) {
     Bytes acc[kM][kN];
-    for (int j = 0; j < kN; ++j) {
-      const Bytes start = LoadBytes(p.start + j * kLanes);
-      for (int i = 0; i < kM; ++i) acc[i][j] = start;
+    for (int i = 0; i < kM; ++i) {
+      const Ints row_start = Ints{} + (p.row_start == nullptr ? 0 : p.row_start[row + i]);
+      for (int j = 0; j < kN; ++j) {
+        acc[i][j] = (Bytes)((Ints)LoadBytes(p.start + j * kLanes) + row_start);
+      }
     }
     const int64_t bytes = Up(p.depth, kIntegerGroup);
     const int8_t* weights = p.weights;
@@ -107,7 +109,7 @@ struct Block {
         tap.rows[i] = offset < 0 ? p.padding : p.x + offset;
       }
       SumTap<kM, kN>(tap, weights, bytes, acc);
-      if constexpr (kSaturates) SumExcess<kM, kN>(tap, t, p.excess, acc);
+      if (kSaturates && p.excess[0].first != nullptr) SumExcess<kM, kN>(tap, t, p.excess, acc);
       weights += bytes * kN * kLanes;
     }
     for (int i = 0; i < kM; ++i) {
@@ -154,10 +156,89 @@ class Panel {
 
 void Run(const IntegerPanel& panel) { Panel(panel).Run(); }
 
+// Groups of the columns whose next four elements lie in four rows of whole vectors.
+inline void Interleave(const uint8_t* from, int64_t step, uint8_t* to) {
+  constexpr int kHalf = 8;
+  for (int at = 0; at < kLanes; at += kHalf) {
+    __m128i rows[kIntegerGroup];
+    for (int k = 0; k < kIntegerGroup; ++k) {
+      rows[k] = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(from + k * step + at));
+    }
+    const __m128i first = _mm_unpacklo_epi8(rows[0], rows[1]);
+    const __m128i second = _mm_unpacklo_epi8(rows[2], rows[3]);
+    auto* place = reinterpret_cast<__m128i*>(to + at * kIntegerGroup);
+    _mm_store_si128(place, _mm_unpacklo_epi16(first, second));
+    _mm_store_si128(place + 1, _mm_unpackhi_epi16(first, second));
+  }
+}
+
+class Packer {
+ public:
+  explicit Packer(const IntegerPack& pack) : p_(pack) {}
+
+  void Run() const {
+    const int64_t groups = Up(p_.depth, kIntegerGroup) / kIntegerGroup;
+    for (int v = 0; v < p_.vectors; ++v) {
+      Bytes sum = {};
+      for (int64_t g = 0; g < groups; ++g) {
+        alignas(64) uint8_t group[kVectorBytes];
+        Read(g * kIntegerGroup, v * kLanes, group);
+        sum = AddProducts(sum, SplatGroup(0x01010101), LoadBytes(group));
+        Write(group, p_.to + (g * p_.vectors + v) * kVectorBytes,
+              groups * p_.vectors * kVectorBytes);
+      }
+      __builtin_memcpy(p_.sums + v * kLanes, &sum, sizeof sum);
+    }
+  }
+
+ private:
+  // Elements [at, at + 4) of the columns from `first` on, zeros where there are none.
+  void Read(int64_t at, int64_t first, uint8_t* group) const {
+    const int64_t columns = Least(kLanes, p_.columns - first);
+    const int64_t elements = Least(kIntegerGroup, p_.depth - at);
+    const uint8_t* from = p_.from + at * p_.step + first * p_.column;
+    const bool whole = elements == kIntegerGroup;
+    if (whole && p_.column == 1 && columns == kLanes) {
+      Interleave(from, p_.step, group);
+    } else if (whole && p_.step == 1) {
+      for (int64_t j = 0; j < columns; ++j) {
+        __builtin_memcpy(group + j * kIntegerGroup, from + j * p_.column, kIntegerGroup);
+      }
+    } else {
+      __builtin_memset(group, p_.flip, kVectorBytes);
+      for (int64_t j = 0; j < columns; ++j) {
+        for (int64_t k = 0; k < elements; ++k) {
+          group[j * kIntegerGroup + k] = from[j * p_.column + k * p_.step];
+        }
+      }
+    }
+    // Of the columns that do not exist.
+    __builtin_memset(group + columns * kIntegerGroup, p_.flip, (kLanes - columns) * kIntegerGroup);
+    for (int64_t i = 0; i < kVectorBytes; ++i) group[i] ^= p_.flip;
+  }
+
+  static void Write(const uint8_t* group, int8_t* to, int64_t tap) {
+    if constexpr (!kSaturates) {
+      __builtin_memcpy(to, group, kVectorBytes);
+      return;
+    }
+    for (int64_t i = 0; i < kVectorBytes; ++i) {
+      const auto w = static_cast<int8_t>(group[i]);
+      const auto half = static_cast<int8_t>(w >> 1);
+      to[i] = half;
+      to[tap + i] = static_cast<int8_t>(w - half);
+    }
+  }
+
+  const IntegerPack& p_;
+};
+
+void Pack(const IntegerPack& pack) { Packer(pack).Run(); }
+
 }  // namespace
 
 const IntegerGemmTable& TheIntegerGemm() {
-  static const IntegerGemmTable table = {Run, kLanes, kVectors, kSaturates};
+  static const IntegerGemmTable table = {Run, Pack, kLanes, kVectors, kSaturates};
   return table;
 }
 

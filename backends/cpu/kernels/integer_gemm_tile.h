@@ -37,13 +37,14 @@ struct IntegerPanel {
   int64_t depth = 0;
   const uint8_t* padding = nullptr;  // The zero point of x, `depth` rounded up to 4 times.
   int64_t rows = 0;
-  const int8_t* weights = nullptr;  // [taps, depth / 4 rounded up, vectors, lanes, 4]
-  IntegerExcess excess[kMaxIntegerVectors];
+  const int8_t* weights = nullptr;           // [taps, depth / 4 rounded up, vectors, lanes, 4]
+  IntegerExcess excess[kMaxIntegerVectors];  // Without entries: the weights have none.
   int vectors = 1;
   int64_t columns = 0;
   // First summand of each column, whole vectors of them: minus the zero point of x times the sum of
   // the column's weights.
   const int32_t* start = nullptr;
+  const int32_t* row_start = nullptr;  // A summand of each row; null: 0.
   // Its pointers are those of the panel's first column and first row. An addend has the rows of y.
   IntegerFinish finish;
   void* y = nullptr;
@@ -52,8 +53,23 @@ struct IntegerPanel {
 
 using IntegerGemmFn = void (*)(const IntegerPanel& panel);
 
+// Weights of one panel that are packed when they are needed. Where pairs of products saturate, each
+// is the sum of two that cannot, which are two taps.
+struct IntegerPack {
+  const uint8_t* from = nullptr;  // The panel's first column.
+  uint8_t flip = 0;               // An exclusive or that makes i8 of the bytes.
+  int64_t step = 1;               // From element to element of a column.
+  int64_t column = 0;             // From column to column.
+  int64_t depth = 0;
+  int64_t columns = 0;
+  int vectors = 1;
+  int8_t* to = nullptr;     // As in IntegerPanel, aligned to 64 bytes.
+  int32_t* sums = nullptr;  // Of each column, whole vectors of them.
+};
+
 struct IntegerGemmTable {
   IntegerGemmFn run = nullptr;
+  void (*pack)(const IntegerPack& pack) = nullptr;
   int64_t lanes = 0;      // Columns of a vector.
   int vectors = 0;        // The most vectors of a panel.
   bool saturates = true;  // Pairs of products, in 16 bits: weights have an excess.

@@ -66,6 +66,7 @@ class FinishReader {
     kBias,
     kFirstClamp,
     kWidened,  // The middle is narrowed, and wide again.
+    kLateBias,
     kAddend,
     kSecondClamp,
     // These may come twice.
@@ -200,6 +201,7 @@ class FinishReader {
       return Reach(kZeroPoint) && ReadOne(other, &found_.narrow.zero_point);
     }
     if (at_ == kScaled && Read(other, &found_.bias)) return Reach(kBias);
+    if (at_ == kWidened && Read(other, &found_.late_bias)) return Reach(kLateBias);
     return at_ >= kConverted && at_ < kAddend && Reach(kAddend) && TakeAddend(other);
   }
 
@@ -402,10 +404,12 @@ IntegerFinish FoundFinish::Read(absl::Span<void* const> args, int64_t real, int6
   IntegerFinish read = finish;
   read.scale = scratch;
   read.bias = scratch + columns;
-  std::fill(scratch, scratch + 2 * columns, 0.0f);
+  if (late_bias.arg >= 0 || late_bias.value != 0) read.late_bias = scratch + 2 * columns;
+  std::fill(scratch, scratch + ScratchFloats(columns), 0.0f);
   for (int64_t j = 0; j < real; ++j) {
     scratch[j] = static_cast<float>(scale.At(j, args));
     scratch[columns + j] = static_cast<float>(bias.At(j, args));
+    scratch[2 * columns + j] = static_cast<float>(late_bias.At(j, args));
   }
   const auto narrows = [&](const Narrow& from, IntegerFinish::Narrow* to) {
     to->step = static_cast<float>(from.step.At(0, args));

@@ -30,6 +30,8 @@ struct FoundFinish {
   FinishOperand sum_bias;
   FinishOperand scale;
   FinishOperand bias;
+  // Added behind the middle; a value of 0 and no argument: nothing.
+  FinishOperand late_bias;
   int addend = -1;  // An argument with the strides of the result.
   int64_t addend_offset = 0;
   // Of what is narrowed to 8 bits: the middle and the result.
@@ -42,7 +44,7 @@ struct FoundFinish {
   IntegerFinish finish;
 
   // Floats of scratch for `columns`, which are whole vectors.
-  static int64_t ScratchFloats(int64_t columns) { return 2 * columns; }
+  static int64_t ScratchFloats(int64_t columns) { return 3 * columns; }
   // With the operands read for `real` columns; the others get zeros.
   IntegerFinish Read(absl::Span<void* const> args, int64_t real, int64_t columns,
                      float* scratch) const;

@@ -1,9 +1,11 @@
 // Matmuls and convolutions of 8-bit integers by integer_gemm_tile.h and depthwise_tile.h. Sums are
 // exact in i32, or wrap as those of the op do.
+#include <algorithm>
 #include <utility>
 #include <vector>
 
 #include "backends/cpu/library/depthwise_call.h"
+#include "backends/cpu/library/integer_batch_call.h"
 #include "backends/cpu/library/integer_gemm_call.h"
 #include "backends/cpu/library/library_internal.h"
 #include "base/status_macros.h"
@@ -80,9 +82,49 @@ LibraryCallOr MakePanelCall(const LibraryStep& step, const LibraryContext& conte
                               step.args[kZeroPoint].present());
 }
 
+// The matrices of an operand or result, as those of a batch with these dims. The last
+// `matrix_dims` dims of the view are those of a matrix, or of a vector.
+ByteRows MatricesOf(const RunView& view, int matrix_dims, const std::vector<int64_t>& batch) {
+  ByteRows rows;
+  const int own = view.rank() - matrix_dims;
+  for (size_t d = 0; d < batch.size(); ++d) {
+    const int at = static_cast<int>(d) + own - static_cast<int>(batch.size());
+    rows.dims.push_back(batch[d]);
+    rows.strides.push_back(at < 0 || view.dims[at] == 1 ? 0 : view.strides[at]);
+  }
+  // A vector is a matrix of one row.
+  rows.dims.push_back(matrix_dims == 2 ? view.dims[own] : 1);
+  rows.strides.push_back(matrix_dims == 2 ? view.strides[own] : 0);
+  rows.depth = view.dims.back();
+  rows.step = rows.depth == 1 ? 1 : view.strides.back();
+  return rows;
+}
+
+LibraryCallOr MakeBatchCall(const LibraryStep& step, const LibraryContext& context) {
+  const RunView& zero = step.args[kWeightZeroPoint];
+  if (zero.present() && zero.numel() != 1) return absl::UnimplementedError("several zero points");
+  if (!step.epilogue.empty()) return absl::UnimplementedError("an epilogue of integers");
+  const int matrix_dims = std::min(step.args[0].rank(), 2);
+  const std::vector<int64_t> dims(step.result.dims.begin(), step.result.dims.end() - matrix_dims);
+  IntegerBatch batch;
+  batch.x = MatricesOf(step.args[0], matrix_dims, dims);
+  batch.x_signed = step.args[0].dtype == DType::kI8;
+  batch.w = MatricesOf(step.args[1], 2, dims);
+  batch.w_signed = step.args[1].dtype == DType::kI8;
+  batch.y = MatricesOf(step.result, matrix_dims, dims);
+  batch.finish = step.finish;
+  if (step.finish && step.finish->addend >= 0 && batch.y.step != 1) {
+    return absl::UnimplementedError("an addend that lies in no rows");
+  }
+  return MakeIntegerBatchCall(std::move(batch), IntegerGemmFor(context), context.threads);
+}
+
 LibraryCallOr MakeMatmulInteger(const LibraryStep& step, const LibraryContext& context) {
   const RunView& w = step.args[1];
-  if (w.rank() != 2) return absl::UnimplementedError("a batch of weights");
+  if (w.rank() != 2 || step.constants[1] == nullptr) {
+    auto call = MakeBatchCall(step, context);
+    if (w.rank() != 2 || !absl::IsUnimplemented(call.status())) return call;
+  }
   IntegerGemmShape shape;
   shape.x = RowsOf(step.args[0]);
   shape.y = RowsOf(step.result);

@@ -171,6 +171,61 @@ TEST_F(ByteProductsOf, ViewsAreExact) {
   EXPECT_EQ((*executable)->stats().fallbacks, 0);
 }
 
+// Both operands change from run to run, in batches that repeat and in any order in memory.
+TEST_F(ByteProductsOf, BatchesAreExact) {
+  const auto module = Parse(R"(
+    func @main(%q: u8[s0, 7, 3, 33], %k: u8[s0, 19, 3, 33], %v: u8[3, 19, 37], %r: i8[2, 5, 8],
+               %s: i8[8, 70], %t: u8[40], %u: u8[4, 40, 5], %a: u8[], %b: u8[], %c: i8[],
+               %d: i8[]) {
+      %0 = permute(%q, dims=[0, 2, 1, 3])
+      %1 = permute(%k, dims=[0, 2, 3, 1])
+      %2 = matmul_integer(%0, %1, %a, %b)
+      %3 = convert(%2, dtype=f32)
+      %scale = constant(dense<0.001>) : f32[]
+      %4 = mul(%3, %scale)
+      %5 = quantize_linear(%4, %scale, %a, dtype=u8)
+      %6 = matmul_integer(%5, %v, %a, %b)
+      %7 = matmul_integer(%r, %s, %c, %d)
+      %8 = flip(%r, dims=[1])
+      %9 = matmul_integer(%8, %s, none, %d)
+      %10 = matmul_integer(%t, %u, %a, %b)
+      return %2, %5, %6, %7, %9, %10
+    })");
+  ASSERT_NE(module, nullptr);
+  for (const int threads : {1, 2}) {
+    auto plan = Lower(*module->main(), CpuTarget());
+    ASSERT_TRUE(plan.ok()) << plan.status();
+    CpuOptions options;
+    options.threads = threads;
+    options.isa = WEFT_TEST_ISA;
+    const auto executable = Executable::Create(*std::move(plan), options);
+    ASSERT_TRUE(executable.ok()) << executable.status();
+    for (const int zero : {0, 128, 255}) {
+      const int64_t batch = zero == 128 ? 1 : 2;
+      SCOPED_TRACE(zero);
+      const std::vector<HostTensor> inputs = {Integers(DType::kU8, {batch, 7, 3, 33}, 0, 255, 8),
+                                              Integers(DType::kU8, {batch, 19, 3, 33}, 0, 255, 9),
+                                              Integers(DType::kU8, {3, 19, 37}, 0, 255, 10),
+                                              Integers(DType::kI8, {2, 5, 8}, -128, 127, 11),
+                                              Integers(DType::kI8, {8, 70}, -128, 127, 12),
+                                              Integers(DType::kU8, {40}, 0, 255, 13),
+                                              Integers(DType::kU8, {4, 40, 5}, 0, 255, 14),
+                                              HostTensor::FromInts(DType::kU8, {}, {zero}),
+                                              HostTensor::FromInts(DType::kU8, {}, {255 - zero}),
+                                              HostTensor::FromInts(DType::kI8, {}, {zero - 128}),
+                                              HostTensor::FromInts(DType::kI8, {}, {127 - zero})};
+      const auto want = reference::Run(*module->main(), inputs);
+      const auto got = (*executable)->Run(inputs);
+      ASSERT_TRUE(want.ok() && got.ok()) << got.status();
+      for (size_t i = 0; i < want->size(); ++i) {
+        EXPECT_EQ(ExactDifference((*got)[i], (*want)[i]), "") << "result " << i;
+      }
+    }
+    EXPECT_EQ((*executable)->stats().fallbacks, 0);
+    EXPECT_EQ((*executable)->stats().integer_products, 2 * 5);
+  }
+}
+
 // Weights that the caller gives are packed on each run; wider ones are evaluated as the reference
 // does.
 TEST_F(ByteProductsOf, InputsAreExact) {

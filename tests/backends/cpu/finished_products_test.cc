@@ -168,6 +168,14 @@ const Chain kChains[] = {
   %5 = dequantize_linear(%q, %r, %zu)
   %6 = add(%5, %4)
   %v = quantize_linear(%6, %step, %zu, dtype=u8))"},
+    {"middle_bias", "u8", R"(
+  %t = constant(dense<0.37>) : f32[]
+  %0 = convert(%s, dtype=f32)
+  %1 = mul(%0, %c)
+  %2 = quantize_linear(%1, %step, %zu, dtype=u8)
+  %3 = dequantize_linear(%2, %t, %zu)
+  %4 = add(%b, %3)
+  %v = quantize_linear(%4, %step, %zu, dtype=u8))"},
     // Twice is left to the kernel.
     {"two_middles", "f32", R"(
   %t = constant(dense<0.37>) : f32[]
