@@ -24,9 +24,17 @@ struct m_bool { u8 v; }; struct m_bf16 { u16 v; }; struct m_f16 { u16 v; };
 // A whole vector, and the first n lanes of one.
 struct w_full { static constexpr int n = L; };
 struct w_tail { int n; };
+// GCC 12 takes vectors apart, element by element, that are narrowed and widened again; it does not
+// see both here.
+template <class V> W_INLINE V w_kept(V v) {
+#if defined(__AVX2__) && !defined(__clang__)
+  if constexpr (sizeof(v[0]) <= 2 && sizeof(V) >= 8) __asm__("" : "+x"(v));
+#endif
+  return v;
+}
 #define W_CVT(T) \
   template <class X> W_INLINE v_##T w_v_##T(X x) \
-      { return __builtin_convertvector(x, v_##T); } \
+      { return w_kept(__builtin_convertvector(x, v_##T)); } \
   template <class X> W_INLINE T w_##T(X x) { return (T)x; } \
   W_INLINE v_##T w_splat(T x) { return x - (v_##T){}; } \
   W_INLINE v_##T w_select(v_mask m, v_##T a, v_##T b) { \
