@@ -79,6 +79,7 @@ Counters CountersOf(const CpuStats& stats) {
       {"rounded_products", stats.rounded_products},
       {"integer_products", stats.integer_products},
       {"finished_products", stats.finished_products},
+      {"byte_tables", stats.byte_tables},
       {"slow_primitives", stats.slow_primitives},
       {"in_place_writes", stats.in_place_writes},
   };

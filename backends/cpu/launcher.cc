@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "backends/cpu/interpreter/byte_function.h"
 #include "backends/cpu/interpreter/copy.h"
 #include "backends/cpu/interpreter/interpreter.h"
 #include "backends/cpu/onednn/onednn.h"
@@ -90,8 +91,46 @@ absl::Status KernelCode::Refresh(const SymbolEnv& env) {
   return absl::OkStatus();
 }
 
+class ByteTableCode : public StepCode {
+ public:
+  ByteTableCode(const ByteFunction& function, int64_t elements, const CpuLauncher& launcher)
+      : function_(function),
+        elements_(elements),
+        map_(launcher.isa == Isa::kAvx512 ? Avx512ByteMap() : Avx2ByteMap()),
+        threads_(elements < kParallelBytes ? 1 : launcher.threads) {}
+
+  absl::Status Launch(const LaunchMemory& memory) override {
+    const auto* from = static_cast<const uint8_t*>(memory.all[function_.from]);
+    auto* to = static_cast<uint8_t*>(memory.all[function_.to]);
+    if (elements_ == 0) return absl::OkStatus();
+    const int64_t share = AlignUp((elements_ + threads_ - 1) / threads_, kCacheLine);
+#pragma omp parallel for num_threads(threads_) if (threads_ > 1)
+    for (int64_t at = 0; at < elements_; at += share) {
+      map_(function_.table.data(), from + at, std::min(share, elements_ - at), to + at);
+    }
+    return absl::OkStatus();
+  }
+  const char* runner() const override { return "table"; }
+  int threads() const override { return threads_; }
+
+ private:
+  // Fewer take less time than a barrier of threads.
+  static constexpr int64_t kParallelBytes = 1 << 17;
+
+  const ByteFunction function_;
+  const int64_t elements_;
+  const ByteMapFn map_;
+  const int threads_;
+};
+
 absl::StatusOr<std::unique_ptr<StepCode>> CompileKernel(const Kernel& kernel, const SymbolEnv& env,
                                                         CpuLauncher& launcher) {
+  if (const auto function = FindByteFunction(kernel, *launcher.table)) {
+    if (const std::optional<int64_t> elements = env.Eval(function->elements)) {
+      ++launcher.stats.byte_tables;
+      return std::make_unique<ByteTableCode>(*function, *elements, launcher);
+    }
+  }
   auto code = std::make_unique<KernelCode>(kernel, launcher);
   // If its code is ready, the kernel is not compiled for the interpreter.
   WEFT_RETURN_IF_ERROR(code->Refresh(env));

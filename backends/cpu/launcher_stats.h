@@ -10,6 +10,8 @@ namespace weft::cpu {
 struct LauncherStats {
   // Kernel steps that switched from the interpreter to generated code.
   int64_t generated_steps = 0;
+  // Kernel steps that are a table of bytes (interpreter/byte_function.h).
+  int64_t byte_tables = 0;
   // Matmuls and convolutions of f32 that read bf16 (f32_precision).
   int64_t rounded_products = 0;
   // Matmuls and convolutions of 8-bit integers, and those of i32 whose operands are read as such.

@@ -55,7 +55,7 @@ class StepCode {
 
   // Bytes of scratch memory; may change in Refresh.
   virtual int64_t scratch_bytes() const { return 0; }
-  // The kind of code, for traces and checks: "generated", "interpreter", "library".
+  // The kind of code, for traces and checks: "generated", "interpreter", "library", "table".
   virtual const char* runner() const = 0;
   // Name of the library routine; empty for other code.
   virtual std::string routine() const { return ""; }
