@@ -9,6 +9,7 @@ namespace WEFT_CPU_ISA {
 namespace {
 
 constexpr int64_t kBlock = 2 * kLanes;
+constexpr int kUsualTaps = 9;
 // Elements of a vector of weights: two taps for each of kLanes channels.
 constexpr int64_t kPairs = 2 * kLanes;
 
@@ -79,12 +80,15 @@ inline Words LoadTap(const uint8_t* from, int64_t left) {
   return Widen<kSigned>(whole);
 }
 
-template <bool kSigned, bool kWhole>
-inline void SumBlock(const DepthwisePanel& p, int64_t channel, const int16_t* weights) {
+// kTaps: how many there are, if that is known.
+template <bool kSigned, bool kWhole, int kTaps = 0>
+inline void SumBlock(const DepthwisePanel& p, int64_t channel, const int16_t* weights,
+                     int32_t* sums) {
   const int64_t left = p.channels - channel;
+  const int64_t taps = kTaps > 0 ? kTaps : p.taps;
   Words low = {};
   Words high = {};
-  for (int64_t t = 0; t < p.taps; t += 2) {
+  for (int64_t t = 0; t < taps; t += 2) {
     const Words a = LoadTap<kSigned, kWhole>(p.pointers[t] + channel, left);
     const Words b = LoadTap<kSigned, kWhole>(p.pointers[t + 1] + channel, left);
     low = AddPairs(low, LowPairs(a, b), LoadWords(weights));
@@ -95,44 +99,56 @@ inline void SumBlock(const DepthwisePanel& p, int64_t channel, const int16_t* we
     Ints start;
     __builtin_memcpy(&start, p.start + channel + v * kLanes, sizeof start);
     const Ints sum = __builtin_shuffle((Ints)low, (Ints)high, InOrder(v * kLanes)) + start;
-    __builtin_memcpy(p.sums + channel + v * kLanes, &sum, sizeof sum);
+    __builtin_memcpy(sums + channel + v * kLanes, &sum, sizeof sum);
   }
 }
 
-template <bool kSigned>
-inline void SumRow(const DepthwisePanel& p) {
+template <bool kSigned, int kTaps = 0>
+inline void SumRow(const DepthwisePanel& p, int32_t* sums) {
   const int64_t block_weights = (p.taps + 1) / 2 * 2 * kPairs;
   const int16_t* weights = p.weights;
-  if (p.channels < kBlock) return SumBlock<kSigned, false>(p, 0, weights);
+  if (p.channels < kBlock) return SumBlock<kSigned, false>(p, 0, weights, sums);
   for (int64_t channel = 0; channel < p.channels; channel += kBlock) {
-    SumBlock<kSigned, true>(p, BlockAt(channel, p.channels), weights);
+    SumBlock<kSigned, true, kTaps>(p, BlockAt(channel, p.channels), weights, sums);
     weights += block_weights;
   }
+}
+
+void FindTaps(const DepthwisePanel& p, int64_t row) {
+  for (int64_t t = 0; t < p.taps; ++t) {
+    const int64_t offset = p.offsets[row * p.taps + t];
+    p.pointers[t] = offset < 0 ? p.padding : p.x + offset;
+  }
+  // With a weight of 0.
+  if (p.taps % 2 != 0) p.pointers[p.taps] = p.padding;
 }
 
 void Run(const DepthwisePanel& p) {
   const FinishFn finish = FindFinish(p.finish);
   FinishRows done;
   done.sums = p.sums;
-  done.rows = 1;
+  done.sums_row = Up(p.channels, kBlock);
   done.columns = p.channels;
   done.addend = static_cast<const uint8_t*>(p.finish.addend);
+  done.addend_row = p.y_row * BytesOf(p.finish.addend_kind);
   done.to = static_cast<uint8_t*>(p.y);
-  for (int64_t row = 0; row < p.rows; ++row) {
-    for (int64_t t = 0; t < p.taps; ++t) {
-      const int64_t offset = p.offsets[row * p.taps + t];
-      p.pointers[t] = offset < 0 ? p.padding : p.x + offset;
-    }
-    // With a weight of 0.
-    if (p.taps % 2 != 0) p.pointers[p.taps] = p.padding;
-    if (p.is_signed) {
-      SumRow<true>(p);
-    } else {
-      SumRow<false>(p);
+  done.to_row = p.y_row * BytesOf(p.finish.result);
+  for (int64_t row = 0; row < p.rows; row += done.rows) {
+    done.rows = Least(kDepthwiseRows, p.rows - row);
+    for (int64_t i = 0; i < done.rows; ++i) {
+      FindTaps(p, row + i);
+      int32_t* sums = p.sums + i * done.sums_row;
+      if (p.is_signed) {
+        SumRow<true>(p, sums);
+      } else if (p.taps == kUsualTaps) {
+        SumRow<false, kUsualTaps>(p, sums);
+      } else {
+        SumRow<false>(p, sums);
+      }
     }
     finish(p.finish, done);
-    done.addend += p.y_row * BytesOf(p.finish.addend_kind);
-    done.to += p.y_row * BytesOf(p.finish.result);
+    done.addend += done.rows * done.addend_row;
+    done.to += done.rows * done.to_row;
   }
 }
 

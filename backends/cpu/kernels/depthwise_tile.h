@@ -13,6 +13,9 @@
 
 namespace weft::cpu {
 
+// Rows whose sums are finished at once.
+inline constexpr int64_t kDepthwiseRows = 8;
+
 // Results [rows, channels]. A block of channels is two vectors of i32.
 struct DepthwisePanel {
   // Offset in bytes to `x` of each row and tap; below 0: the tap reads `padding`.
@@ -29,7 +32,7 @@ struct DepthwisePanel {
   IntegerFinish finish;  // With the pointers of the first row.
   void* y = nullptr;
   int64_t y_row = 0;  // Elements from row to row.
-  // Scratch: whole blocks of sums, and taps + 1 pointers.
+  // Scratch: whole blocks of sums for kDepthwiseRows rows, and taps + 1 pointers.
   int32_t* sums = nullptr;
   const uint8_t** pointers = nullptr;
 };

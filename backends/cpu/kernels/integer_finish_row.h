@@ -190,14 +190,12 @@ class Finisher {
 
   static void Run(const IntegerFinish& f, const FinishRows& rows) {
     const Finisher finisher(f);
-    // A result may take the memory of the addend, which must not be read again.
-    const int64_t piece = kAddend == IntegerResult::kI32 ? rows.columns : kLanes;
     for (int64_t i = 0; i < rows.rows; ++i) {
       const int32_t* sums = rows.sums + i * rows.sums_row;
       const uint8_t* addend = rows.addend + i * rows.addend_row;
       uint8_t* to = rows.to + i * rows.to_row;
-      for (int64_t j = 0; j < rows.columns; j += piece) {
-        finisher.Piece(sums, j, Least(piece, rows.columns - j), addend, to);
+      for (int64_t j = 0; j < rows.columns; j += kPiece) {
+        finisher.Piece(sums, j, Least(kPiece, rows.columns - j), addend, to);
       }
     }
   }
@@ -205,12 +203,18 @@ class Finisher {
  private:
   static constexpr bool kAdds = kAddend != IntegerResult::kI32;
   static constexpr bool kNarrows = kResult != IntegerResult::kF32;
+  static constexpr int kPieceVectors = 4;
+  static constexpr int64_t kPiece = kPieceVectors * kLanes;
 
+  // The addend is read once: the result may take its memory.
   void Piece(const int32_t* sums, int64_t first, int64_t columns, const uint8_t* addend,
              uint8_t* to) const {
-    Vec loaded = {};
+    Vec loaded[kAdds ? kPieceVectors : 1];
     if constexpr (kAdds) {
-      loaded = LoadAddend<kAddend>(f_, addend + first * BytesOf(kAddend), columns);
+      for (int64_t j = 0; j < columns; j += kLanes) {
+        loaded[j / kLanes] =
+            LoadAddend<kAddend>(f_, addend + (first + j) * BytesOf(kAddend), columns - j);
+      }
     }
     if (divides_ || !Columns<false>(sums, first, columns, loaded, to)) {
       Columns<true>(sums, first, columns, loaded, to);
@@ -219,7 +223,8 @@ class Finisher {
 
   // False if a product was perhaps not rounded as the quotient is.
   template <bool kDivides>
-  bool Columns(const int32_t* sums, int64_t first, int64_t columns, Vec addend, uint8_t* to) const {
+  bool Columns(const int32_t* sums, int64_t first, int64_t columns, const Vec* addend,
+               uint8_t* to) const {
     Vec far = {};
     for (int64_t j = first; j < first + columns; j += kLanes) {
       Vec v = FromInts(sums + j) * LoadVec(f_.scale + j) + LoadVec(f_.bias + j);
@@ -229,7 +234,7 @@ class Finisher {
         v = ((q == q ? q : Vec{}) - Splat(f_.wide_zero_point)) * Splat(f_.wide_scale);
         if (f_.late_bias != nullptr) v = v + LoadVec(f_.late_bias + j);
       }
-      if constexpr (kAdds) v = v + addend;
+      if constexpr (kAdds) v = v + addend[(j - first) / kLanes];
       if constexpr (kAdds || kMiddle) v = Clamped(v, f_.second);
       if constexpr (kNarrows) v = narrow_.template Narrowed<kDivides>(v, &far);
       StoreResult<kResult>(v, to + j * BytesOf(kResult), first + columns - j);

@@ -1,6 +1,7 @@
 #include "backends/cpu/library/byte_taps.h"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 namespace weft::cpu {
@@ -147,6 +148,7 @@ namespace {
 // Copies `count` rows that lie `stride` apart.
 void CopyLine(const uint8_t* x, int64_t count, int64_t stride, const ByteRows& rows, uint8_t flip,
               int64_t depth, uint8_t* to) {
+  if (depth > rows.depth) std::memset(to, 0, count * depth);
   if (stride == 1) {
     // Element by element: each lies beside that of the next row.
     for (int64_t k = 0; k < rows.depth; ++k) {
@@ -158,9 +160,6 @@ void CopyLine(const uint8_t* x, int64_t count, int64_t stride, const ByteRows& r
       const uint8_t* from = x + i * stride;
       for (int64_t k = 0; k < rows.depth; ++k) to[i * depth + k] = from[k * rows.step] ^ flip;
     }
-  }
-  for (int64_t i = 0; i < count && depth > rows.depth; ++i) {
-    std::fill(to + i * depth + rows.depth, to + (i + 1) * depth, uint8_t{0});
   }
 }
 

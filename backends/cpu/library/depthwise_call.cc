@@ -103,7 +103,7 @@ class DepthwiseCall : public LibraryCall {
     if (copies_y_) y_at_ = place(rows_ * channels_ * y_bytes_);
     // Of each thread: sums, pointers, offsets.
     const int64_t taps = taps_.taps();
-    pointers_at_ = AlignUp(whole_ * 4, kCacheLine);
+    pointers_at_ = AlignUp(kDepthwiseRows * whole_ * 4, kCacheLine);
     offsets_at_ = pointers_at_ + AlignUp((taps + 1) * 8, kCacheLine);
     own_bytes_ = offsets_at_ + AlignUp(kShareRows * taps * 8, kCacheLine);
     own_at_ = place(own_bytes_ * threads_);
