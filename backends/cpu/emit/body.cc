@@ -57,6 +57,7 @@ class BodyEmitter {
   bool NeedsLanes(const Access& access) const;
   std::string TermText(const IndexTerm& term, absl::string_view lane);
   std::string OffsetText(const Access& access, absl::string_view lane);
+  const Instr* RoundedQuotient(const Instr& instr, bool vector) const;
   void EmitStore(const Store& store);
   void EmitKeep(const Keep& keep);
 
@@ -150,10 +151,23 @@ std::string BodyEmitter::Spell(const Instr& instr, const emit::Spelling& spellin
   return Compare(absl::StrCat(sign, a, " ", spelling.text, " ", sign, b), vector);
 }
 
+// The division by one number for all lanes whose quotients `instr` rounds to integers; else null.
+const Instr* BodyEmitter::RoundedQuotient(const Instr& instr, bool vector) const {
+  if (!vector || instr.op != ScalarOp::kRoundEven || instr.dtype != DType::kF32) return nullptr;
+  const Instr& quotient = stage_.body[instr.operands[0]];
+  const bool by_one = quotient.op == ScalarOp::kDiv && quotient.dtype == DType::kF32 &&
+                      !IsVector(quotient.operands[1]);
+  return by_one ? &quotient : nullptr;
+}
+
 absl::StatusOr<std::string> BodyEmitter::Expression(const Instr& instr, Placement p) {
   const bool v = p.vector;
   const auto ref = [&](int k) { return Ref(instr.operands[k], v); };
   const DType from = instr.operands[0] >= 0 ? stage_.body[instr.operands[0]].dtype : instr.dtype;
+  if (const Instr* quotient = RoundedQuotient(instr, v)) {
+    return absl::StrCat("w_nearest_quotient(", Ref(quotient->operands[0], v), ", x",
+                        quotient->operands[1], ")");
+  }
   emit::Spelling spelling;
   if (emit::FindSpelling(instr.op, emit::Dialect::kVectorCc, &spelling)) {
     return Spell(instr, spelling, v);

@@ -129,8 +129,21 @@ W_INLINE v_f32 w_div(v_f32 x, f32 d) {
   if (__builtin_ia32_ucmpd512_mask((v_i32)above, (v_i32)w_splat(range), 5, -1)) q = x / d;
   return q;
 }
+// x / d, rounded to an integer. Below 512 a product with the rounded reciprocal is less than 2^-13
+// away from the quotient, so that both are rounded alike unless the product lies that near to the
+// middle of two integers.
+W_INLINE v_f32 w_nearest_quotient(v_f32 x, f32 d) {
+  const f32 size = w_abs(d);
+  const f32 range = size >= 0x1p-60f && size <= 0x1p60f ? 512 : 0;
+  const v_f32 q = x * w_splat(1 / d), r = w_nearest(q);
+  // True with a NaN.
+  const v_mask far = ~(w_abs(q - r) <= 0.5f - 0x1p-13f) | ~(w_abs(q) < range);
+  if (__builtin_ia32_cmpd512_mask(far, (v_i32){}, 4, -1)) return w_nearest(x / d);
+  return r;
+}
 #else
 W_INLINE v_f32 w_div(v_f32 x, f32 d) { return x / d; }
+W_INLINE v_f32 w_nearest_quotient(v_f32 x, f32 d) { return w_nearest(x / d); }
 #endif
 )";
 

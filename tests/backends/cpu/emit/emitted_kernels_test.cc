@@ -475,8 +475,9 @@ TEST(EmittedKernels, Functions) {
   });
 }
 
-// Divisions by one value for all lanes are made of other instructions.
-TEST(EmittedKernels, DivisionByOneValueIsExact) {
+// Divisions by one value for all lanes are made of other instructions, those that are rounded to
+// integers of yet others.
+void ExpectExactDivision(bool rounds) {
   const float infinity = std::numeric_limits<float>::infinity();
   const std::vector<float> special = {
       0.0f,     -0.0f, 1e-45f, -3e-42f, 1e-38f,   1.2e-31f, 0x1p-100f, 0x1.fffffep-101f, 1e30f,
@@ -489,8 +490,11 @@ TEST(EmittedKernels, DivisionByOneValueIsExact) {
     std::memcpy(&value, &state, sizeof value);
     x.push_back(value);
   }
+  // In the middle of two multiples of some divisors.
+  for (int i = -4000; i < 4000; ++i) x.push_back(0.5f * static_cast<float>(i));
   std::vector<float> divisors = special;
-  for (float d : {3.0f, 0.1f, -0x1.fffffep0f, 0x1p-20f, 0x1.fffffep-21f, 0x1p20f, 1048577.0f}) {
+  for (float d : {3.0f, 0.1f, -0x1.fffffep0f, 0x1p-20f, 0x1.fffffep-21f, 0x1p20f, 1048577.0f, 61.0f,
+                  -63.0f, 0x1p-61f, 0x1p61f}) {
     divisors.push_back(d);
   }
   const int64_t rows = static_cast<int64_t>(divisors.size());
@@ -504,11 +508,14 @@ TEST(EmittedKernels, DivisionByOneValueIsExact) {
   Body body(&nest.stages[0]);
   const int value = body.Load(0, {0, 1});
   const int divisor = body.Load(1, {1, 0});
-  body.Store(body.Op(ScalarOp::kDiv, DType::kF32, value, divisor), 2, {kCols, 1});
+  int result = body.Op(ScalarOp::kDiv, DType::kF32, value, divisor);
+  if (rounds) result = body.Op(ScalarOp::kRoundEven, DType::kF32, result);
+  body.Store(result, 2, {kCols, 1});
   kernel.nests = {nest};
   RunKernel(kernel, {x.data(), divisors.data(), out.data()}, rows, cols, [&] {
     for (int64_t i = 0; i < rows * cols; ++i) {
-      const float want = x[i % cols] / divisors[i / cols];
+      const float quotient = x[i % cols] / divisors[i / cols];
+      const float want = rounds ? std::nearbyint(quotient) : quotient;
       uint32_t bits[2];
       std::memcpy(&bits[0], &out[i], sizeof(float));
       std::memcpy(&bits[1], &want, sizeof(float));
@@ -517,6 +524,8 @@ TEST(EmittedKernels, DivisionByOneValueIsExact) {
     }
   });
 }
+TEST(EmittedKernels, DivisionByOneValueIsExact) { ExpectExactDivision(/*rounds=*/false); }
+TEST(EmittedKernels, RoundedDivisionByOneValueIsExact) { ExpectExactDivision(/*rounds=*/true); }
 
 // NaN stays NaN, as either operand and in any lane of a reduction.
 TEST(EmittedKernels, LargestAndSmallestKeepWhatIsNoNumber) {
