@@ -305,6 +305,23 @@ absl::StatusOr<RunView> UnfinishedView(const StepRequest& request, const Kernel&
 }
 
 // The routine with the kernel as one pass, or else one after the other.
+// The kernel in the form that routines compute, or its first part with a table for the rest.
+std::optional<FoundFinish> FindWholeFinish(const FinishRequest& request, const SymbolEnv& env,
+                                           const CpuLauncher& launcher) {
+  const auto value_of = [&](SymInt s) { return env.Eval(s); };
+  if (auto found = FindFinish(request, value_of)) return found;
+  const std::optional<ByteTail> tail = FindByteTail(request.kernel, *launcher.table);
+  if (!tail) return std::nullopt;
+  RunView middle = request.result;
+  middle.dtype = tail->middle;
+  auto found =
+      FindFinish({tail->head, request.args, request.own_args, middle, request.channel}, value_of);
+  if (!found) return std::nullopt;
+  found->table = tail->table;
+  found->finish.map = launcher.isa == Isa::kAvx512 ? Avx512ByteMap() : Avx2ByteMap();
+  return found;
+}
+
 absl::StatusOr<std::unique_ptr<StepCode>> CompileFinished(const StepRequest& request,
                                                           CpuLauncher& launcher) {
   const std::optional<RoutineOp> op = FindRoutineOp(request.step.op_name);
@@ -316,8 +333,8 @@ absl::StatusOr<std::unique_ptr<StepCode>> CompileFinished(const StepRequest& req
   const LibraryContext context = ContextOf(launcher, threads);
   LibraryStep step = StepOf(request, *op);
   const int channel = op == RoutineOp::kMatmulInteger ? step.result.rank() - 1 : 1;
-  step.finish = FindFinish({kernel, step.args, own, step.result, channel},
-                           [&](SymInt s) { return request.env.Eval(s); });
+  step.finish =
+      FindWholeFinish({kernel, step.args, own, step.result, channel}, request.env, launcher);
   if (step.finish) {
     auto call = MakeQuantizedCall(step, context);
     if (call.ok()) {

@@ -1,5 +1,6 @@
 #include "backends/cpu/interpreter/byte_function.h"
 
+#include <utility>
 #include <vector>
 
 #include "backends/cpu/interpreter/interpreter.h"
@@ -33,23 +34,97 @@ int OnlyLoad(const std::vector<Instr>& body) {
   return load;
 }
 
-// The kernel's results for all bytes in order. False if it cannot be interpreted.
-bool Tabulate(Kernel kernel, const TileTable& table, ByteFunction* function) {
-  kernel.nests[0].outer = {SymInt(kByteValues)};
+using ByteTable = std::array<uint8_t, kByteValues>;
+
+// The results of a kernel of one loop for all bytes in order, which argument `from` holds.
+std::optional<ByteTable> Tabulate(const Kernel& kernel, int from, int to, const TileTable& table) {
   const auto program = CompileTiles(kernel, table, [](SymInt s) {
     return s.is_constant() ? std::optional<int64_t>(s.value()) : std::nullopt;
   });
-  if (!program.ok()) return false;
-  std::array<uint8_t, kByteValues> bytes;
+  if (!program.ok()) return std::nullopt;
+  ByteTable bytes;
+  ByteTable results = {};
   for (int i = 0; i < kByteValues; ++i) bytes[i] = static_cast<uint8_t>(i);
   std::vector<void*> args(kernel.args.size(), nullptr);
-  args[function->from] = bytes.data();
-  args[function->to] = function->table.data();
+  args[from] = bytes.data();
+  args[to] = results.data();
   struct alignas(64) Line {
     char bytes[64];
   };
   std::vector<Line> workspace(program->workspace_bytes / sizeof(Line) + 1);
-  return RunTiles(*program, args.data(), workspace[0].bytes, /*threads=*/1).ok();
+  if (!RunTiles(*program, args.data(), workspace[0].bytes, /*threads=*/1).ok()) return std::nullopt;
+  return results;
+}
+
+// What the instructions of a finishing kernel's body depend on.
+enum class Source { kNumbers, kElements, kMiddle };
+
+// The place of the first conversion to 8 bits of what is computed from the routine's result; -1:
+// there is none.
+int FirstNarrowing(const std::vector<Instr>& body) {
+  std::vector<bool> follows(body.size(), false);
+  for (int i = 0; i < static_cast<int>(body.size()); ++i) {
+    follows[i] = body[i].op == ScalarOp::kLoad && body[i].access.arg == 0;
+    for (const int operand : body[i].operands) {
+      follows[i] = follows[i] || (operand >= 0 && follows[operand]);
+    }
+    if (follows[i] && body[i].op == ScalarOp::kConvert && IsByte(body[i].dtype)) return i;
+  }
+  return -1;
+}
+
+// True if `value` is computed from instruction `middle` and numbers alone.
+bool IsFunctionOf(const std::vector<Instr>& body, int middle, int value) {
+  std::vector<Source> sources(body.size(), Source::kNumbers);
+  for (int i = 0; i < static_cast<int>(body.size()); ++i) {
+    const ScalarOp op = body[i].op;
+    if (i == middle) {
+      sources[i] = Source::kMiddle;
+    } else if (op == ScalarOp::kLoad || op == ScalarOp::kSize || op == ScalarOp::kIndex) {
+      sources[i] = Source::kElements;
+    } else {
+      for (const int operand : body[i].operands) {
+        if (operand < 0 || sources[i] == Source::kElements) continue;
+        if (sources[operand] != Source::kNumbers) sources[i] = sources[operand];
+      }
+    }
+  }
+  return sources[value] == Source::kMiddle;
+}
+
+// The part of a body behind instruction `middle` as a kernel of one loop over all bytes.
+Kernel TailOf(const Kernel& kernel, int middle) {
+  Kernel tail;
+  Stage stage = kernel.nests[0].stages[0];
+  const auto whole = [](int arg) {
+    Access access;
+    access.arg = arg;
+    access.offset = SymInt(0);
+    access.strides = {SymInt(1)};
+    return access;
+  };
+  for (int i = 0; i < static_cast<int>(stage.body.size()); ++i) {
+    // What it does not depend on becomes a number.
+    if (i != middle && stage.body[i].op != ScalarOp::kLoad) continue;
+    Instr instr;
+    instr.dtype = stage.body[i].dtype;
+    instr.op = i == middle ? ScalarOp::kLoad : ScalarOp::kConst;
+    if (i == middle) instr.access = whole(0);
+    stage.body[i] = instr;
+  }
+  stage.stores[0].access = whole(1);
+  tail.args = {{stage.body[middle].dtype, false}, {kernel.args.back().dtype, true}};
+  Nest nest;
+  nest.outer = {SymInt(kByteValues)};
+  nest.stages = {std::move(stage)};
+  tail.nests = {std::move(nest)};
+  NestSchedule schedule;
+  schedule.lane_loop = 0;
+  schedule.tile = kMaxTile;
+  schedule.unroll = {1};
+  tail.schedule.lanes = kernel.schedule.lanes;
+  tail.schedule.nests = {schedule};
+  return tail;
 }
 
 }  // namespace
@@ -78,8 +153,33 @@ std::optional<ByteFunction> FindByteFunction(const Kernel& kernel, const TileTab
   function.from = from.arg;
   function.to = to.arg;
   function.elements = nest.outer[0];
-  if (!Tabulate(kernel, table, &function)) return std::nullopt;
+  Kernel all = kernel;
+  all.nests[0].outer = {SymInt(kByteValues)};
+  const auto results = Tabulate(all, function.from, function.to, table);
+  if (!results) return std::nullopt;
+  function.table = *results;
   return function;
+}
+
+std::optional<ByteTail> FindByteTail(const Kernel& kernel, const TileTable& table) {
+  const Stage& stage = kernel.nests[0].stages[0];
+  if (!kernel.schedule.decided() || !IsByte(kernel.args.back().dtype)) return std::nullopt;
+  const int middle = FirstNarrowing(stage.body);
+  const int value = stage.stores[0].value;
+  if (middle < 0 || value == middle || !IsFunctionOf(stage.body, middle, value)) {
+    return std::nullopt;
+  }
+  const auto results = Tabulate(TailOf(kernel, middle), 0, 1, table);
+  if (!results) return std::nullopt;
+  ByteTail tail;
+  tail.table = *results;
+  tail.middle = stage.body[middle].dtype;
+  tail.head = kernel;
+  tail.head.args.back().dtype = tail.middle;
+  Stage& head = tail.head.nests[0].stages[0];
+  head.body.resize(middle + 1);
+  head.stores[0].value = middle;
+  return tail;
 }
 
 }  // namespace weft::cpu

@@ -26,6 +26,15 @@ struct ByteFunction {
 // results are the interpreter's, in every bit.
 std::optional<ByteFunction> FindByteFunction(const Kernel& kernel, const TileTable& table);
 
+// A kernel that finishes a routine's result (lowering/finish_kernel.h) in two parts: the first one
+// ends with 8 bits, and the second is a function of these alone, which gives 8 bits.
+struct ByteTail {
+  Kernel head;
+  DType middle = DType::kU8;  // What the head gives.
+  std::array<uint8_t, kByteValues> table = {};
+};
+std::optional<ByteTail> FindByteTail(const Kernel& kernel, const TileTable& table);
+
 }  // namespace weft::cpu
 
 #endif  // WEFT_BACKENDS_CPU_INTERPRETER_BYTE_FUNCTION_H_

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <limits>
 
+#include "backends/cpu/kernels/byte_map.h"
+
 namespace weft::cpu {
 
 enum class IntegerResult : uint8_t { kI32, kF32, kU8, kI8 };
@@ -47,6 +49,9 @@ struct IntegerFinish {
   float addend_zero_point = 0;
   Clamp second;
   Narrow narrow;  // Of the result.
+  // What becomes of a result's 8 bits; null: they are stored.
+  const uint8_t* table = nullptr;
+  ByteMapFn map = nullptr;
 };
 
 }  // namespace weft::cpu

@@ -197,6 +197,7 @@ class Finisher {
       for (int64_t j = 0; j < rows.columns; j += kPiece) {
         finisher.Piece(sums, j, Least(kPiece, rows.columns - j), addend, to);
       }
+      if (kNarrows && f.table != nullptr) f.map(f.table, to, rows.columns, to);
     }
   }
 

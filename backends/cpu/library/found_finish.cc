@@ -402,6 +402,7 @@ double FinishOperand::At(int64_t column, absl::Span<void* const> args) const {
 IntegerFinish FoundFinish::Read(absl::Span<void* const> args, int64_t real, int64_t columns,
                                 float* scratch) const {
   IntegerFinish read = finish;
+  if (table) read.table = table->data();
   read.scale = scratch;
   read.bias = scratch + columns;
   if (late_bias.arg >= 0 || late_bias.value != 0) read.late_bias = scratch + 2 * columns;

@@ -2,6 +2,7 @@
 #ifndef WEFT_BACKENDS_CPU_LIBRARY_FOUND_FINISH_H_
 #define WEFT_BACKENDS_CPU_LIBRARY_FOUND_FINISH_H_
 
+#include <array>
 #include <cstdint>
 #include <optional>
 
@@ -40,6 +41,7 @@ struct FoundFinish {
     FinishOperand zero_point;
   };
   Narrow middle, narrow;
+  std::optional<std::array<uint8_t, kByteValues>> table;  // As in IntegerFinish.
   // Its clamps, kinds and numbers, without pointers and without what the operands above hold.
   IntegerFinish finish;
 

@@ -176,6 +176,27 @@ const Chain kChains[] = {
   %3 = dequantize_linear(%2, %t, %zu)
   %4 = add(%b, %3)
   %v = quantize_linear(%4, %step, %zu, dtype=u8))"},
+    // What follows is a function of the middle's 8 bits.
+    {"table", "i8", R"(
+  %t = constant(dense<0.037>) : f32[]
+  %0 = convert(%s, dtype=f32)
+  %1 = mul(%0, %c)
+  %2 = add(%1, %b)
+  %3 = quantize_linear(%2, %step, %zu, dtype=u8)
+  %4 = dequantize_linear(%3, %t, %zu)
+  %5 = gelu(%4)
+  %v = quantize_linear(%5, %t, %zi, dtype=i8))"},
+    // With another operand it is not.
+    {"no_table", "u8", R"(
+  %t = constant(dense<0.037>) : f32[]
+  %0 = convert(%s, dtype=f32)
+  %1 = mul(%0, %c)
+  %2 = quantize_linear(%1, %step, %zu, dtype=u8)
+  %3 = dequantize_linear(%2, %t, %zu)
+  %4 = tanh(%3)
+  %5 = mul(%4, %b)
+  %v = quantize_linear(%5, %t, %zu, dtype=u8))",
+     false},
     // Twice is left to the kernel.
     {"two_middles", "f32", R"(
   %t = constant(dense<0.37>) : f32[]
