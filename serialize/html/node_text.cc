@@ -101,6 +101,11 @@ int NodeText::Types(const Node& node) {
 }
 
 int NodeText::AttrsOf(const Node& node) {
+  if (node.Is(ops::constant)) {
+    // The number in its attributes means another tensor once constants are renumbered.
+    const std::string lines = AttrLines(node);
+    return lines.empty() ? -1 : strings_->Add(lines);
+  }
   auto [it, inserted] = attrs_.emplace(std::make_pair(&node.op(), node.attr_list()), -1);
   if (inserted) {
     const std::string lines = AttrLines(node);
