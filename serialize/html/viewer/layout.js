@@ -4,7 +4,7 @@
 
 const kGapX = 22, kGapY = 46;
 const kMaxBends = 3000;  // Of all edges of a group; past that they go straight.
-const kMaxSpan = 24;     // Layers that an edge with bends passes.
+const kMaxSpan = 60;     // Layers that an edge with bends passes.
 const kSweeps = 6;
 // How strongly the middle of the group draws nodes while layers are sorted: else a chain
 // wanders off to a side. The last sweeps straighten what stands as it will.
