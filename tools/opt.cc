@@ -227,6 +227,13 @@ absl::StatusOr<CompileOptions> MakeCompileOptions(const OptOptions& o,
   return compile;
 }
 
+// The title of a picture: the file's name with its folder, as many models are called model.onnx.
+std::string TitleOf(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  if (slash == std::string::npos || slash == 0) return path;
+  return path.substr(path.rfind('/', slash - 1) + 1);
+}
+
 // Starts a recorder of the passes if an emitted kind shows them. With statistics, pictures have the
 // times of the passes.
 absl::StatusOr<std::unique_ptr<GraphRecorder>> StartRecorder(const OptOptions& o,
@@ -402,8 +409,8 @@ absl::StatusOr<int> CompileModel(const OptOptions& o, CompileOptions compile,
       !kinds.empty() && (o.output.empty() || o.output == "-") ? std::cerr : std::cout;
   WEFT_RETURN_IF_ERROR(ExtractPart(o, &module, info));
   if (!o.bisect.empty()) return BisectPasses(o, *module, compile);
-  WEFT_ASSIGN_OR_RETURN(auto recorder, StartRecorder(o, path.substr(path.rfind('/') + 1), kinds,
-                                                     *module, stats, &compile));
+  WEFT_ASSIGN_OR_RETURN(auto recorder,
+                        StartRecorder(o, TitleOf(path), kinds, *module, stats, &compile));
   CompileResult result;
   const absl::Status run = RunPasses(o, compile, *module, &result);
   if (run.ok() && compile.verify >= VerifyLevel::kSemantics) {

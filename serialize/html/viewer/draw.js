@@ -244,7 +244,8 @@ class Painter extends SceneWindow {
   }
 
   clip(c, text, width) {
-    if (text.length * 5 < width || c.measureText(text).width <= width) return text;
+    // No letter is wider than 13 pixels in the fonts that are used.
+    if (text.length * 13 < width || c.measureText(text).width <= width) return text;
     let low = 0, high = Math.min(text.length, 80);
     while (low < high) {
       const middle = (low + high + 1) >> 1;

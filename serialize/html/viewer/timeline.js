@@ -14,7 +14,7 @@ class TimelineView {
     const bar = element('div', 'bar');
     this.button(bar, '◀', 'Previous run', () => this.showRun(this.run - 1));
     this.button(bar, '▶', 'Next run', () => this.showRun(this.run + 1));
-    this.button(bar, 'Whole trace', 'Shows the whole trace', () => this.look(0, this.flame.end));
+    this.button(bar, 'Whole trace', 'Shows the whole trace', () => this.showAll());
     bar.append(this.note);
     const body = element('div', 'scroll');
     body.append(this.canvas);
@@ -36,13 +36,18 @@ class TimelineView {
   showRun(number) {
     const {runs} = this.flame;
     if (runs.length === 0) {
-      this.look(0, this.flame.end);
+      this.showAll();
       return;
     }
     this.run = Math.max(0, Math.min(runs.length - 1, number));
     const {begin, end} = runs[this.run], margin = (end - begin) * 0.02;
     this.origin = begin;
     this.look(begin - margin, end + margin);
+  }
+
+  showAll() {
+    this.origin = 0;
+    this.look(0, this.flame.end);
   }
 
   look(from, to) {
@@ -171,6 +176,18 @@ class TimelineView {
     return low === 0 ? 0 : memoryBytes[low - 1];
   }
 
+  // The least and the most memory held in the window.
+  heldBetween() {
+    const {memoryTime, memoryBytes} = this.data, first = this.heldAt(this.from);
+    const held = {least: first, most: first};
+    memoryTime.forEach((time, i) => {
+      if (time < this.from || time > this.to) return;
+      held.least = Math.min(held.least, memoryBytes[i]);
+      held.most = Math.max(held.most, memoryBytes[i]);
+    });
+    return held;
+  }
+
   paint() {
     const {canvas, flame, app} = this, ratio = window.devicePixelRatio || 1;
     const width = canvas.parentElement.clientWidth;
@@ -209,9 +226,11 @@ class TimelineView {
   paintMemory(c, theme, width) {
     const {memoryTime, memoryBytes} = this.data;
     const top = kRulerHeight + 4, low = kRulerHeight + kMemoryHeight - 4;
-    const most = memoryBytes.reduce((a, b) => Math.max(a, b), 1);
+    const {least, most} = this.heldBetween();
+    // Small changes of much memory are shown, too.
+    const base = least > most / 2 ? least : 0;
     const x = (time) => (time - this.from) * this.scale;
-    const y = (bytes) => low - (low - top) * bytes / most;
+    const y = (bytes) => low - (low - top) * (bytes - base) / Math.max(1, most - base);
     c.fillStyle = mix(theme.back, theme.select, 0.3);
     c.strokeStyle = theme.select;
     c.lineWidth = 1;
@@ -229,7 +248,7 @@ class TimelineView {
     c.lineTo(width, low);
     c.fill();
     c.stroke();
-    const label = 'memory held, at most ' + formatBytes(most);
+    const label = 'memory held: ' + formatBytes(least) + ' to ' + formatBytes(most);
     c.fillStyle = theme.back;
     c.fillRect(3, top, c.measureText(label).width + 6, 14);
     c.fillStyle = inkOn(theme.back, theme).text;
