@@ -101,6 +101,7 @@ struct ModuleView {
   std::string title;
   StringTable strings;
   ScopeTree scopes{&strings};
+  std::vector<int> view_ops;  // Names of ops whose results are views of their operands.
   std::vector<GraphRow> graphs;
   std::vector<Key> keys;
   std::vector<Row> rows;

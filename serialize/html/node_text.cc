@@ -73,7 +73,9 @@ std::string InputLines(const Graph& graph, int input) {
 
 int NodeText::Op(const OpDef& op) {
   auto [it, inserted] = ops_.emplace(&op, -1);
-  if (inserted) it->second = strings_->Add(op.name());
+  if (!inserted) return it->second;
+  it->second = strings_->Add(op.name());
+  if (op.schema().views && !op.schema().writes) view_ops_->push_back(it->second);
   return it->second;
 }
 

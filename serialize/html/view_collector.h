@@ -20,7 +20,7 @@ class Module;
 
 class ViewCollector {
  public:
-  explicit ViewCollector(ModuleView* view) : view_(view), text_(&view->strings) {}
+  explicit ViewCollector(ModuleView* view) : view_(view), text_(&view->strings, &view->view_ops) {}
 
   // Adds rows and the changes since the last snapshot.
   absl::Status Collect(const Module& module, ModuleView::Snapshot* snapshot);

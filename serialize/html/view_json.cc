@@ -34,6 +34,8 @@ class Writer : public JsonWriter {
       Column("parent", scopes.size(), [&](int i) { return scopes[i].parent; });
       Column("name", scopes.size(), [&](int i) { return scopes[i].name; });
     });
+    Name("viewOps");
+    Numbers(view_.view_ops);
     const auto& graphs = view_.graphs;
     Object("graphs", [&] {
       Column("name", graphs.size(), [&](int i) { return graphs[i].name; });

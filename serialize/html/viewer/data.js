@@ -15,6 +15,7 @@ function readData(text) {
     strings: d.strings,
     scopes: d.scopes,
     graphs: d.graphs,
+    viewOps: new Set(d.viewOps),
     keys: {graph: Int32Array.from(d.keys.graph), local: sums(d.keys.local)},
     sources: d.sources,
     changes: d.changes,

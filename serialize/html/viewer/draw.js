@@ -151,12 +151,12 @@ class Painter extends SceneWindow {
       c.fill();
     }
     if (this.scale * 13 < 4) return;
-    const heat = this.heatText(box.item);
     c.fillStyle = ink;
     c.font = '600 13px ' + kFont;
     c.textBaseline = 'middle';
-    const label = '▾ ' + tree.label[box.item] + (heat === '' ? '' : '  ' + heat);
-    c.fillText(this.clip(c, label, box.w - 16), box.x + 8, box.y + kHeader / 2 + 1);
+    const heat = this.heatText(box.item), room = heat === '' ? 0 : c.measureText('  ' + heat).width;
+    const label = this.clip(c, '▾ ' + tree.label[box.item], box.w - 16 - room);
+    c.fillText(label + (heat === '' ? '' : '  ' + heat), box.x + 8, box.y + kHeader / 2 + 1);
   }
 
   drawBox(c, box) {

@@ -35,22 +35,34 @@ class SvgContext {
     this.path = '';
   }
 
+  // Adds a command of a path with its numbers.
+  draw(command, ...numbers) {
+    this.path += command + numbers.map((n) => +n.toFixed(2)).join(' ');
+  }
+
   moveTo(x, y) {
-    this.path += `M${x} ${y}`;
+    this.draw('M', x, y);
   }
 
   lineTo(x, y) {
-    this.path += `L${x} ${y}`;
+    this.draw('L', x, y);
   }
 
   bezierCurveTo(...places) {
-    this.path += 'C' + places.join(' ');
+    this.draw('C', ...places);
   }
 
   roundRect(x, y, w, h, r) {
-    this.path += `M${x + r} ${y}h${w - 2 * r}a${r} ${r} 0 0 1 ${r} ${r}v${h - 2 * r}` +
-        `a${r} ${r} 0 0 1 ${-r} ${r}h${2 * r - w}a${r} ${r} 0 0 1 ${-r} ${-r}v${2 * r - h}` +
-        `a${r} ${r} 0 0 1 ${r} ${-r}z`;
+    this.draw('M', x + r, y);
+    this.draw('h', w - 2 * r);
+    this.draw('a', r, r, 0, 0, 1, r, r);
+    this.draw('v', h - 2 * r);
+    this.draw('a', r, r, 0, 0, 1, -r, r);
+    this.draw('h', 2 * r - w);
+    this.draw('a', r, r, 0, 0, 1, -r, -r);
+    this.draw('v', 2 * r - h);
+    this.draw('a', r, r, 0, 0, 1, r, -r);
+    this.draw('z');
   }
 
   fill() {

@@ -3,9 +3,9 @@
 // A kernel of the trace is a step of the plan if both have the same name and the same source nodes.
 // Its time belongs to the node of that step, and to several steps in equal parts if they are equal
 // in this. Where the plan has no such step, or the snapshot no such node, the source nodes share
-// the time evenly, and the nodes that stand for each of them share its part; nodes inside of such a
-// node get nothing, so that the sums of groups are right. Errors of layers are not shared, and
-// groups get the largest.
+// the time evenly, and the nodes that stand for each of them share its part. Views get nothing
+// beside nodes that compute, and neither do nodes inside of such a node, so that the sums of groups
+// are right. Errors of layers are not shared, and groups get the largest.
 
 // For each kernel: {us and bytes of a run, steps of the plan, whether it runs other kernels}.
 function kernelCosts(data) {
@@ -24,7 +24,7 @@ function kernelCosts(data) {
   });
 }
 
-// The items of this snapshot by the source nodes that are asked for.
+// The items of this snapshot by the source nodes that are asked for: {all, computing}.
 function itemsBySource(data, tree, wanted) {
   const itemsOf = new Map();
   for (const key of tree.snapshot.order) {
@@ -34,8 +34,9 @@ function itemsBySource(data, tree, wanted) {
     const ofOwner = owner < 0 ? -1 : data.source[tree.snapshot.row[owner]];
     for (const s of data.sources[list]) {
       if (s < 0 || !wanted.has(s) || ofOwner >= 0 && data.sources[ofOwner].includes(s)) continue;
-      if (itemsOf.has(s)) itemsOf.get(s).push(item);
-      else itemsOf.set(s, [item]);
+      if (!itemsOf.has(s)) itemsOf.set(s, {all: [], computing: []});
+      itemsOf.get(s).all.push(item);
+      if (!data.viewOps.has(data.op[tree.snapshot.row[key]])) itemsOf.get(s).computing.push(item);
     }
   }
   return itemsOf;
@@ -50,9 +51,12 @@ function sharesOf(data, tree, cost, k, itemsOf) {
     return keys.map((key) => [tree.itemOfKey[key], 1 / keys.length]);
   }
   const sources = data.kernels.sources[k];
-  const names = sources < 0 ? [] : data.sources[sources].filter((s) => itemsOf.has(s));
-  return names.flatMap((s) => itemsOf.get(s).map(
-      (item) => [item, data.errors ? 1 : 1 / names.length / itemsOf.get(s).length]));
+  const found = sources < 0 ? [] :
+      data.sources[sources].filter((s) => itemsOf.has(s)).map((s) => itemsOf.get(s));
+  const kind = !data.errors && found.some((f) => f.computing.length > 0) ? 'computing' : 'all';
+  const lists = found.map((f) => f[kind]).filter((items) => items.length > 0);
+  return lists.flatMap((items) => items.map(
+      (item) => [item, data.errors ? 1 : 1 / lists.length / items.length]));
 }
 
 // null without a trace; else {time, bytes: by item, total, costs: by kernel, items: by kernel,

@@ -189,6 +189,23 @@ TEST(ViewJson, HasTheView) {
   EXPECT_EQ(Sums(delta["after"]), (std::vector<int64_t>{-2, -2}));
 }
 
+TEST(ViewJson, NamesTheOpsThatAreViews) {
+  auto module = ParseText(R"(
+func @main(%x: f32[2, 3]) -> (f32[3, 2]) {
+  %0 = sin(%x)
+  %1 = permute(%0, dims=[1, 0])
+  %2 = permute(%1, dims=[0, 1])
+  return %2
+}
+)");
+  ASSERT_NE(module, nullptr);
+  ModuleViewBuilder builder("m");
+  ASSERT_TRUE(builder.AddSnapshot(*module, "import", "").ok());
+  const Json data = Json::parse(ViewJson(builder.view()));
+  ASSERT_EQ(data["viewOps"].size(), 1u);
+  EXPECT_EQ(data["strings"][data["viewOps"][0].get<size_t>()], "permute");
+}
+
 TEST(ViewJson, HasTheRunAndThePlan) {
   auto module = MakeChain(3);
   ModuleViewBuilder builder("m");
