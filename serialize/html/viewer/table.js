@@ -136,13 +136,19 @@ class KernelTable {
     }
     row.tabIndex = 0;
     row.addEventListener('click', () => this.choose(i));
-    row.addEventListener('keydown', (event) => {
-      if (event.key !== 'Enter') return;
-      event.stopPropagation();
-      this.choose(i);
-    });
+    row.addEventListener('keydown', (event) => this.press(event, i, row));
     this.rowOf.set(i, row);
     this.body.append(row);
+  }
+
+  // Enter chooses a row, arrows go to the rows beside it.
+  press(event, i, row) {
+    const beside = {ArrowUp: row.previousSibling, ArrowDown: row.nextSibling}[event.key];
+    if (event.key !== 'Enter' && beside === undefined) return;
+    event.preventDefault();
+    event.stopPropagation();
+    if (event.key === 'Enter') this.choose(i);
+    else if (beside !== null) beside.focus();
   }
 
   choose(i) {

@@ -269,6 +269,9 @@ def table_sorts_and_filters(page):
     page.expect(len(items) == 0 or page.eval("weft.painter.marked.size") == len(items),
                 "its nodes are marked")
     page.expect(page.text("#dock td:nth-child(2)").startswith(name), "and the table stays")
+    page.eval("document.querySelector('#dock tbody tr').focus()")
+    page.browser.key("Enter", 13)
+    page.expect(page.eval("weft.kernel") == kernel, "Enter selects the kernel of a row")
 
 
 def timeline_leads_to_nodes(page):
