@@ -20,7 +20,8 @@ class Browser:
 
     # `local_state`: settings of the browser itself, as its file "Local State" has them.
     def __init__(self, program, size, local_state=None):
-        self.profile = tempfile.TemporaryDirectory()
+        # Processes of a browser that ends may still write there.
+        self.profile = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
         if local_state is not None:
             (pathlib.Path(self.profile.name) / "Local State").write_text(json.dumps(local_state))
         self.process = subprocess.Popen(
