@@ -241,6 +241,7 @@ TEST_F(EmbeddingTest, AProgramInCRunsModels) {
   EXPECT_THAT(Documented("run_model/run_model examples/resnet.onnx").output,
               HasSubstr("logits: [2, "));
   EXPECT_THAT(Documented("by-hand examples/transformer.onnx 3").output, HasSubstr(": [3, 3, "));
+  EXPECT_THAT(Documented("run_model/own_op").output, HasSubstr("above the limit: 2 and 1"));
   const Ran bad = Shell("run_model/run_model examples/algebra.rules");
   EXPECT_EQ(bad.status, 1);
   EXPECT_THAT(bad.output, HasSubstr("run_model: module_load: "));

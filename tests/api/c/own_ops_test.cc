@@ -17,6 +17,7 @@ namespace weft_api_test {
 namespace {
 
 using testing::AllOf;
+using testing::AnyOf;
 using testing::ElementsAre;
 using testing::FloatNear;
 using testing::HasSubstr;
@@ -207,6 +208,72 @@ func @main(%x: f32[n]) {
   const std::string plan = Emit(module, "plan");
   EXPECT_THAT(plan, AllOf(HasSubstr("sigmoid"), Not(HasSubstr("swish_of"))));
   EXPECT_EQ(CountOf(plan, "kernel @"), 1) << plan;
+}
+
+// --- Files -----------------------------------------------------------------------------
+
+Error LoadError(const Extensions& extensions, const std::string& path, Module* module) {
+  weft_load_options options = {};
+  options.struct_size = sizeof options;
+  options.extensions = extensions.get();
+  weft_module* made = nullptr;
+  const Error error = Take(Weft().module_load(path.c_str(), &options, &made));
+  module->reset(made);
+  return error;
+}
+
+// An op by a function, and one by a formula, under their names in ONNX.
+Extensions ScaleAndSquash() {
+  constexpr char kRules[] = "op squash(x) onnx \"acme::Squash\" = x / (1 + abs(x))";
+  Extensions extensions = NewExtensions();
+  weft_op op = NewOp(kScale);
+  op.evaluate = EvaluateScale;
+  op.onnx = "acme::Scale";
+  EXPECT_FINE(Weft().extensions_add_op(extensions.get(), &op));
+  EXPECT_FINE(Weft().extensions_add_rules(extensions.get(), kRules, strlen(kRules), nullptr));
+  return extensions;
+}
+
+TEST(WeftOwnOpsTest, FilesKeepTheOps) {
+  const Extensions extensions = ScaleAndSquash();
+  const Module module = ParseWith(extensions, R"(
+func @main(%x: f32[n, 2]) -> (%y: f32[n, 2]) {
+  %0 = squash(%x)
+  %1 = scale(%0, none, factor=4.0)
+  return %1
+}
+)");
+  const auto x = F32({1, 2}, {1, -3});
+  for (const char* name : {"own.onnx", "own.weft", "own.weftb"}) {
+    ASSERT_FINE(Weft().module_save(module.get(), Path(name).c_str()));
+    Module loaded;
+    const Error error = LoadError(extensions, Path(name), &loaded);
+    ASSERT_EQ(error.code, WEFT_OK) << error.message;
+    EXPECT_THAT(Emit(loaded, "text"), HasSubstr("%1 = scale(%0, none, factor=4.0)"));
+    EXPECT_THAT(Read(Run1(Create(loaded), &x->tensor)), ElementsAre(2, -3)) << name;
+    // Without the extensions the error names the op.
+    EXPECT_THAT(LoadError(nullptr, Path(name), &loaded).message,
+                AnyOf(HasSubstr("squash"), HasSubstr("acme::Squash")));
+  }
+}
+
+TEST(WeftOwnOpsTest, ACompiledFileHasFormulasAndNoFunctions) {
+  const Extensions extensions = ScaleAndSquash();
+  const auto x = F32({1, 2}, {1, -3});
+  const std::string path = Path("compiled.weftb");
+  weft_program* opened = nullptr;
+  const Module formula =
+      ParseWith(extensions, "func @main(%x: f32[n, 2]) {\n  %0 = squash(%x)\n  return %0\n}");
+  ASSERT_FINE(Weft().module_compile(formula.get(), path.c_str(), nullptr));
+  ASSERT_FINE(Weft().program_open(path.c_str(), nullptr, &opened));
+  EXPECT_THAT(Read(Run1(Program(opened), &x->tensor)), ElementsAre(0.5, -0.75));
+
+  const Module function =
+      ParseWith(extensions, "func @main(%x: f32[n, 2]) {\n  %0 = scale(%x, none)\n  return %0\n}");
+  Error error = Take(Weft().module_compile(function.get(), path.c_str(), nullptr));
+  if (error.code == WEFT_OK) error = Take(Weft().program_open(path.c_str(), nullptr, &opened));
+  EXPECT_NE(error.code, WEFT_OK);
+  EXPECT_THAT(error.message, HasSubstr("scale"));
 }
 
 // --- Errors ----------------------------------------------------------------------------
