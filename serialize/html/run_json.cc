@@ -36,6 +36,8 @@ void WriteTimeline(const Timeline& timeline, JsonWriter* out) {
     const auto& memory = timeline.memory;
     out->Differences("memoryTime", memory.size(), [&](int i) { return memory[i].time_ns; });
     out->Differences("memoryBytes", memory.size(), [&](int i) { return memory[i].bytes; });
+    out->Texts("categories", timeline.categories);
+    out->Column("memoryCategory", memory.size(), [&](int i) { return memory[i].category; });
     out->Number("leftOut", timeline.left_out);
   });
 }

@@ -30,13 +30,16 @@ struct Timeline {
     int64_t begin_ns = 0;
     int64_t duration_ns = 0;
   };
+  // The memory that is held after it has changed.
   struct MemoryPoint {
     int64_t time_ns = 0;
     int64_t bytes = 0;
+    int category = -1;  // Category of the change, in `categories`.
   };
   std::vector<std::string> tracks;
   std::vector<std::string> names;
   std::vector<Slice> slices;  // By track and begin, the longer first.
+  std::vector<std::string> categories;
   std::vector<MemoryPoint> memory;
   int64_t left_out = 0;  // Slices and points past the limits.
 };

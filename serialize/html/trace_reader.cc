@@ -134,7 +134,10 @@ void TraceReader::AddMemory(const TraceEvent& event) {
     ++timeline.left_out;
     return;
   }
-  timeline.memory.push_back({event.time_ns, CountOf(held)});
+  const ArgValue* category = event.FindArg(profiler::arg::kCategory);
+  const bool named = category != nullptr && category->kind == ArgValue::Kind::kString;
+  timeline.memory.push_back(
+      {event.time_ns, CountOf(held), categories_.Add(named ? category->text : "memory")});
 }
 
 int TraceReader::TrackOf(const TraceEvent& event) {
@@ -177,6 +180,7 @@ absl::Status TraceReader::Finish(const profiler::TraceHeader&) {
   view_.runs = NumRuns();
   Timeline& timeline = view_.timeline;
   for (int i = 0; i < names_.size(); ++i) timeline.names.push_back(names_[i]);
+  for (int i = 0; i < categories_.size(); ++i) timeline.categories.push_back(categories_[i]);
   std::stable_sort(timeline.slices.begin(), timeline.slices.end(),
                    [](const Timeline::Slice& a, const Timeline::Slice& b) {
                      return std::make_tuple(a.track, a.begin_ns, b.duration_ns) <

@@ -54,6 +54,7 @@ class TraceReader : public profiler::TraceSink {
   absl::flat_hash_map<std::string, int> numbers_;
   absl::flat_hash_map<std::string, int> tracks_;
   StringTable names_;
+  StringTable categories_;
   std::vector<std::pair<int64_t, int64_t>> profiler_steps_;  // Begin and end of each.
   std::string key_;
 };

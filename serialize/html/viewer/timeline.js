@@ -5,6 +5,7 @@ class TimelineView {
     this.app = app;
     this.data = app.data.timeline;
     this.flame = layOutTimeline(this.data);
+    this.memory = new MemoryCurve(this.data);
     this.canvas = element('canvas');
     this.canvas.tabIndex = 0;
     this.canvas.setAttribute('role', 'img');
@@ -123,7 +124,7 @@ class TimelineView {
   }
 
   isOnMemory(y) {
-    return this.data.memoryTime.length > 0 && y >= kRulerHeight && y < kRulerHeight + kMemoryHeight;
+    return !this.memory.isEmpty && y >= kRulerHeight && y < kRulerHeight + kMemoryHeight;
   }
 
   // The slice of a kernel that runs at a time; -1: none.
@@ -157,35 +158,12 @@ class TimelineView {
       app.tip.show(event.clientX, event.clientY, lines);
     } else if (this.isOnMemory(event.offsetY)) {
       const time = this.timeAt(event.offsetX), running = this.kernelSliceAt(time);
-      const lines = [formatBytes(this.heldAt(time)) + ' held'];
+      const lines = this.memory.linesAt(time);
       if (running >= 0) lines.push('during ' + data.names[data.name[running]]);
       app.tip.show(event.clientX, event.clientY, lines);
     } else {
       app.tip.hide();
     }
-  }
-
-  heldAt(time) {
-    const {memoryTime, memoryBytes} = this.data;
-    let low = 0, high = memoryTime.length;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (memoryTime[middle] <= time) low = middle + 1;
-      else high = middle;
-    }
-    return low === 0 ? 0 : memoryBytes[low - 1];
-  }
-
-  // The least and the most memory held in the window.
-  heldBetween() {
-    const {memoryTime, memoryBytes} = this.data, first = this.heldAt(this.from);
-    const held = {least: first, most: first};
-    memoryTime.forEach((time, i) => {
-      if (time < this.from || time > this.to) return;
-      held.least = Math.min(held.least, memoryBytes[i]);
-      held.most = Math.max(held.most, memoryBytes[i]);
-    });
-    return held;
   }
 
   paint() {
@@ -202,7 +180,10 @@ class TimelineView {
     c.textBaseline = 'middle';
     this.scale = width / (this.to - this.from);
     this.paintRuler(c, theme, width);
-    if (this.data.memoryTime.length > 0) this.paintMemory(c, theme, width);
+    if (!this.memory.isEmpty) {
+      const box = {y: kRulerHeight + 4, width, height: kMemoryHeight - 8};
+      this.memory.paint(c, theme, this.from, this.to, box);
+    }
     this.paintSlices(c, theme, width);
     const {runs} = flame;
     this.note.textContent = (runs.length > 0 ? plural(runs.length, 'run') + '; shown: ' : '') +
@@ -221,38 +202,6 @@ class TimelineView {
       c.fillStyle = theme.faint;
       c.fillText((t < 0 ? '−' : '') + formatTime(Math.abs(t) / 1000), x + 4, kRulerHeight / 2);
     }
-  }
-
-  paintMemory(c, theme, width) {
-    const {memoryTime, memoryBytes} = this.data;
-    const top = kRulerHeight + 4, low = kRulerHeight + kMemoryHeight - 4;
-    const {least, most} = this.heldBetween();
-    // Small changes of much memory are shown, too.
-    const base = least > most / 2 ? least : 0;
-    const x = (time) => (time - this.from) * this.scale;
-    const y = (bytes) => low - (low - top) * (bytes - base) / Math.max(1, most - base);
-    c.fillStyle = mix(theme.back, theme.select, 0.3);
-    c.strokeStyle = theme.select;
-    c.lineWidth = 1;
-    c.beginPath();
-    c.moveTo(0, low);
-    c.lineTo(0, y(this.heldAt(this.from)));
-    let last = y(this.heldAt(this.from));
-    memoryTime.forEach((time, i) => {
-      if (time < this.from || time > this.to) return;
-      c.lineTo(x(time), last);
-      last = y(memoryBytes[i]);
-      c.lineTo(x(time), last);
-    });
-    c.lineTo(width, last);
-    c.lineTo(width, low);
-    c.fill();
-    c.stroke();
-    const label = 'memory held: ' + formatBytes(least) + ' to ' + formatBytes(most);
-    c.fillStyle = theme.back;
-    c.fillRect(3, top, c.measureText(label).width + 6, 14);
-    c.fillStyle = inkOn(theme.back, theme).text;
-    c.fillText(label, 6, top + 7);
   }
 
   paintSlices(c, theme, width) {
@@ -286,7 +235,7 @@ class TimelineView {
     }
     c.globalAlpha = 1;
     if (!lit) return;
-    if (data.memoryTime.length > 0) {
+    if (!this.memory.isEmpty) {
       c.globalAlpha = kFaded;
       c.fillStyle = theme.found;
       c.fillRect(x, kRulerHeight, w, kMemoryHeight);

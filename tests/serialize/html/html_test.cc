@@ -63,6 +63,7 @@ TraceView EvilTrace() {
   trace.timeline.tracks = {kEvil[0]};
   trace.timeline.names = {kEvil[1]};
   trace.timeline.slices.push_back({0, 0, 0, 0, 1});
+  trace.timeline.categories = {kEvil[0]};
   return trace;
 }
 
@@ -223,7 +224,8 @@ TEST(ViewJson, HasTheRunAndThePlan) {
   trace.timeline.tracks = {"main"};
   trace.timeline.names = {"add"};
   trace.timeline.slices = {{0, 0, 0, 5, 2}, {0, 0, 0, 9, 3}};
-  trace.timeline.memory = {{5, 64}, {9, 16}};
+  trace.timeline.categories = {"output"};
+  trace.timeline.memory = {{5, 64, 0}, {9, 16, 0}};
   builder.AddTrace(trace);
   PlanView plan;
   plan.graphs.emplace_back().function = "main";
@@ -243,7 +245,8 @@ TEST(ViewJson, HasTheRunAndThePlan) {
       "us": [2.0], "calls": [6], "bytes": [7], "flops": [8], "sources": [-1]})"));
   EXPECT_EQ(data["timeline"], Json::parse(R"({"tracks": ["main"], "names": ["add"],
       "track": [0, 0], "name": [0, 0], "kernel": [0, 0], "begin": [5, 4], "duration": [2, 3],
-      "memoryTime": [5, 4], "memoryBytes": [64, -48], "leftOut": 0})"));
+      "memoryTime": [5, 4], "memoryBytes": [64, -48], "categories": ["output"],
+      "memoryCategory": [0, 0], "leftOut": 0})"));
   EXPECT_EQ(data["plan"], Json::parse(R"({"name": ["add"], "text": ["launch @add"], "kernel": [0],
       "control": [0], "sources": [-1], "key": [1], "kernelText": ["text"],
       "kernelCode": ["code"]})"));

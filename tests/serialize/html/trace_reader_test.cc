@@ -120,7 +120,9 @@ TEST(TraceReader, TimelineBeginsAtZeroInOrder) {
       {"ph": "X", "name": "whole", "cat": "Trace", "pid": "Spans", "tid": "x", "ts": 0, "dur": 9},
       {"ph": "X", "name": "other", "pid": 1, "tid": 6, "ts": 10, "dur": 2},
       {"ph": "i", "name": "[memory]", "pid": 1, "tid": 5, "ts": 13,
-       "args": {"Total Allocated": 64, "Bytes": 4}}])");
+       "args": {"Total Allocated": 64, "Bytes": 4, "Category": "activation"}},
+      {"ph": "i", "name": "[memory]", "pid": 1, "tid": 5, "ts": 14,
+       "args": {"Total Allocated": 60, "Bytes": -4}}])");
   ASSERT_TRUE(view.ok()) << view.status().ToString();
   const Timeline& timeline = view->timeline;
   EXPECT_THAT(timeline.tracks, ElementsAre("main", "thread 6"));
@@ -131,9 +133,11 @@ TEST(TraceReader, TimelineBeginsAtZeroInOrder) {
   }
   EXPECT_THAT(slices, ElementsAre("0 outer 1000 4000 -1", "0 k 1000 1000 0", "0 inner 2000 1000 -1",
                                   "1 other 0 2000 -1"));
-  ASSERT_EQ(timeline.memory.size(), 1u);
+  EXPECT_THAT(timeline.categories, ElementsAre("activation", "memory"));
+  ASSERT_EQ(timeline.memory.size(), 2u);
   EXPECT_EQ(timeline.memory[0].time_ns, 3000);
   EXPECT_EQ(timeline.memory[0].bytes, 64);
+  EXPECT_EQ(timeline.memory[1].category, 1);
 }
 
 // Times of a file may be any numbers.
