@@ -72,7 +72,7 @@ struct PlanStep {
   int graph = 0;     // In PlanView::graphs.
   int64_t node = 0;  // Id of its node in that graph.
   int kernel = -1;   // In PlanView::kernels.
-  // Whether it runs nested plans: its time has theirs in it.
+  // Whether it runs nested plans. Its time includes theirs.
   bool is_control = false;
   std::vector<std::string> sources;
 };

@@ -1,4 +1,5 @@
-// Reads what pictures show of a trace: kernels with their times, the timeline, times of passes.
+// Reads the parts of a trace that pictures show: kernels with their times, the timeline, and the
+// times of passes.
 #ifndef WEFT_SERIALIZE_HTML_TRACE_READER_H_
 #define WEFT_SERIALIZE_HTML_TRACE_READER_H_
 
@@ -19,7 +20,7 @@ namespace weft {
 // Kernels are spans that say what ran them (`kernel_backend`) or name source nodes (a list
 // "Provenance"), one for each name, or argument "kernel", and list. Bytes are the argument "Bytes
 // moved", operations "Flops". Traces of other programs may use "provenance" and "bytes". Memory
-// grows with the number of kernels; the timeline ends at kMaxSlices.
+// grows with the number of kernels and of steps of the profiler; the timeline is bounded.
 class TraceReader : public profiler::TraceSink {
  public:
   static constexpr size_t kMaxSlices = 200'000;
@@ -40,7 +41,7 @@ class TraceReader : public profiler::TraceSink {
   };
 
   void AddSpan(const profiler::TraceEvent& event);
-  // The number of the span's kernel; -1: it is none.
+  // The number of the span's kernel; -1 if the span is not a kernel.
   int KernelOf(const profiler::TraceEvent& event);
   void AddCall(const profiler::TraceEvent& event, int kernel);
   void AddMemory(const profiler::TraceEvent& event);
