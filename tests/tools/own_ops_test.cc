@@ -37,6 +37,13 @@ TEST_F(OwnOpsTest, AModelIsReadWithItsOps) {
   EXPECT_THAT(err_, HasSubstr("acme::Squash (no registered op has this name): node 'squash'"));
 }
 
+TEST_F(OwnOpsTest, ListsSayTheNameInOnnx) {
+  EXPECT_EQ(Run("--rules=own.rules --list-ops=squash"), 0) << err_;
+  EXPECT_THAT(out_, HasSubstr("Composite.\n    In ONNX: acme::Squash.\n"));
+  EXPECT_EQ(Run("--rules=own.rules --list-ops=squash --format=json"), 0) << err_;
+  EXPECT_THAT(out_, HasSubstr("acme::Squash"));
+}
+
 TEST_F(OwnOpsTest, OtherToolsTakeIt) {
   EXPECT_EQ(RunOther("run", "--rules=own.rules --size n=2 own.onnx"), 0) << err_;
   EXPECT_THAT(out_, HasSubstr("y: f32[2, 3]"));
