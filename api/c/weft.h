@@ -311,7 +311,7 @@ typedef struct weft_api {
   weft_error* (*module_parse_with)(const char* text, size_t size, const char* name,
                                    const weft_load_options* options, weft_module** module);
 
-  /* What the functions of an op see. Pointers are valid until the function returns. */
+  /* Data of a call of an op's function. Pointers are valid until the function returns. */
   size_t (*op_call_num_operands)(const weft_op_call* call);
   /* In the text form: "f32[batch, 3]"; empty for an absent operand, null for an index that is too
    * large. */

@@ -59,7 +59,7 @@ absl::Status CheckNumber(DType dtype, double number) {
   const double end = dtype == DType::kBool ? 2 : std::ldexp(1, DTypeBits(dtype) - is_signed);
   const bool fits = number < end && number >= (is_signed ? -end : 0);
   if (fits && number == std::trunc(number)) return absl::OkStatus();
-  return Invalid(number, " is no ", DTypeName(dtype));
+  return Invalid(number, " is not a value of ", DTypeName(dtype));
 }
 
 // The attributes of a node of the formula.
@@ -230,7 +230,7 @@ FormulaOp::FormulaOp(OpTexts texts, Formula formula)
 
 absl::StatusOr<std::unique_ptr<const FormulaOp>> FormulaOp::Make(OpTexts texts, Formula formula) {
   if (formula.empty() || !IsOp(formula.back())) {
-    return Invalid("a formula is an op of something");
+    return Invalid("a formula must apply an op");
   }
   if (formula.size() > kMaxNodes) {
     return Invalid("a formula has at most ", kMaxNodes, " nodes");
@@ -247,7 +247,7 @@ absl::StatusOr<std::unique_ptr<const FormulaOp>> FormulaOp::Make(OpTexts texts, 
                    " nodes with those of its ops' formulas; the limit is ", kMaxExpandedNodes);
   }
   if (op->depth_ > kMaxDepth) {
-    return Invalid("formulas of formulas are at most ", kMaxDepth, " deep");
+    return Invalid("the formulas of its ops are nested more than ", kMaxDepth, " deep");
   }
   return op;
 }

@@ -1,4 +1,4 @@
-// What the embedding program provides.
+// Services of the embedding program.
 #include "absl/status/status.h"
 #include "api/allocator.h"
 #include "api/c/library/entries.h"

@@ -1,4 +1,5 @@
-// One call of a function of an op in C: what the op_call entries of the table read and write.
+// One call of a function of an op in C: the data that the op_call entries of the table read and
+// write.
 #ifndef WEFT_API_C_LIBRARY_OP_CALL_H_
 #define WEFT_API_C_LIBRARY_OP_CALL_H_
 

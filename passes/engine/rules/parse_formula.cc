@@ -121,7 +121,7 @@ absl::StatusOr<int> RuleParser::FormulaName(absl::string_view name) {
     const AttrKind kind = schema_->attrs[node.index].kind;
     if (kind != AttrKind::kInt && kind != AttrKind::kFloat) {
       return absl::InvalidArgumentError(
-          absl::StrCat("attribute ", name, " is neither int nor float, so it is no number"));
+          absl::StrCat("attribute ", name, " is neither int nor float, so it cannot be a number"));
     }
   }
   for (size_t i = 0; i < formula_.size(); ++i) {

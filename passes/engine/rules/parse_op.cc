@@ -91,9 +91,9 @@ absl::StatusOr<OpSchema> RuleParser::SchemaOf(const OwnOpText& op) const {
   auto schema =
       OpSchema::Parse(absl::StrCat(op.name, "(", absl::StrJoin(op.arguments, ", "), ") -> Tensor"));
   if (!schema.ok()) return Error(schema.status().message());
-  if (schema->operands.empty()) return Error("an op has operands, and attributes after them");
+  if (schema->operands.empty()) return Error("an op takes operands first, then attributes");
   if (schema->has_variadic_operand() || !schema->regions.empty()) {
-    return Error("an op of a rule file has no lists of tensors and no graphs");
+    return Error("an op of a rule file takes neither lists of tensors nor graphs");
   }
   absl::flat_hash_set<absl::string_view> names;
   for (const OperandSpec& operand : schema->operands) names.insert(operand.name);

@@ -177,7 +177,7 @@ absl::StatusOr<AttrValue> RuleParser::LiteralOf(AttrKind kind, absl::string_view
   } else if (std::optional<AttrValue> literal = WordLiteral(word)) {
     value = *std::move(literal);
   } else {
-    return Error(absl::StrCat(word, " is no value"));
+    return Error(absl::StrCat(word, " is not a value"));
   }
   // Integers stand for floats.
   const SymInt* integer = value.get_if<SymInt>();

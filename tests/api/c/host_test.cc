@@ -1,4 +1,4 @@
-// What the host gives a program in C: memory.
+// Memory that the host gives programs in C.
 #include <atomic>
 #include <cstdint>
 #include <cstdlib>

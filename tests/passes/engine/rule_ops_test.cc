@@ -1,4 +1,4 @@
-// Ops from rule files: what they are, and errors that name the place.
+// Ops of rule files: their meaning, and errors that name the place.
 #include <memory>
 #include <string>
 #include <vector>
@@ -140,7 +140,7 @@ op mixed_of(x) = convert(x, dtype=f32) * 0.5
 op less_of(x) = x - 1
 )");
   const std::string call = "func @main(%x: i32[2]) {\n  %0 = half_of(%x)\n  return %0\n}";
-  EXPECT_THAT(own.ParseError(call), HasSubstr("half_of: 0.5 is no i32"));
+  EXPECT_THAT(own.ParseError(call), HasSubstr("half_of: 0.5 is not a value of i32"));
   const auto x = HostTensor::FromInts(DType::kI32, {2}, {3, -4});
   const auto y = Evaluate(own.op("mixed_of"), AttrList::Empty(), {x});
   ASSERT_TRUE(y.ok()) << y.status();
@@ -167,19 +167,19 @@ TEST(RuleOpsTest, TextsThatAreRefused) {
       {"rul", "test.rules:1:1: expected 'rule' or 'op'"},
       {"op", "test.rules:1:3: expected the op's name"},
       {"op relu(x) = x + x", "test.rules:1:4: there is an op called relu already"},
-      {"op f() = 1", "an op has operands"},
+      {"op f() = 1", "an op takes operands first"},
       {"op f(x = 1) = x + x", "test.rules:1:8: expected ',' or ')'"},
       {"op f(x, x) = x + x", "two arguments have one name"},
-      {"op f(int n, x) = x + n", "an op has operands, and attributes after them"},
+      {"op f(int n, x) = x + n", "an op takes operands first, then attributes"},
       {"op f(x, real n) = x + n", "test.rules:1:15: schema \"f(Tensor x, real n) -> Tensor\""},
       {"op f(x, int n = 0.5) = x + n", "n cannot be 0.5"},
       {"op f(x, str s = \"a, b)\") = x + x", "the default of s cannot be"},
-      {"op f(x, Graph g) = x + x", "no lists of tensors and no graphs"},
-      {"op f(Tensor[] x) = x + x", "no lists of tensors and no graphs"},
+      {"op f(x, Graph g) = x + x", "neither lists of tensors nor graphs"},
+      {"op f(Tensor[] x) = x + x", "neither lists of tensors nor graphs"},
       {"op f(x)", "test.rules:1:8: expected '='"},
       {"op f(x) = ", "test.rules:1:11: expected a value"},
-      {"op f(x) = x", "a formula is an op of something"},
-      {"op f(x) = 2", "a formula is an op of something"},
+      {"op f(x) = x", "a formula must apply an op"},
+      {"op f(x) = 2", "a formula must apply an op"},
       {"op f(x, y) = neg(x)", "the formula does not use y"},
       {"op f(x) =\n  x + y", "test.rules:2:7: y is neither an operand nor an attribute of f"},
       {"op f(x, str s) = x + s", "attribute s is neither int nor float"},
@@ -191,7 +191,7 @@ TEST(RuleOpsTest, TextsThatAreRefused) {
       {"op f(x) = permute(x)", "permute: attribute dims is missing"},
       {"op f(x) = sum(x, keepdim=true, keepdim=true)", "a second value for keepdim"},
       {"op f(x) = sum(x, keepdim=3)", "keepdim cannot be 3"},
-      {"op f(x) = sum(x, keepdim=maybe)", "maybe is no value"},
+      {"op f(x) = sum(x, keepdim=maybe)", "maybe is not a value"},
       {"op f(x, int n) = sum(x, keepdim=n)", "n has another type than sum's keepdim"},
       {"op f(x) = (x + 1", "expected ')'"},
       {"op f(x) = x + 1e", "expected a number"},
@@ -227,7 +227,7 @@ TEST(RuleOpsTest, HostileTextsAreRefused) {
   EXPECT_THAT(Message(doubling), HasSubstr("nodes with those of its ops' formulas"));
   std::string chain = "op f0(x) = x + x\n";
   for (int i = 1; i < 40; ++i) absl::StrAppend(&chain, "op f", i, "(x) = f", i - 1, "(x)\n");
-  EXPECT_THAT(Message(chain), HasSubstr("at most 16 deep"));
+  EXPECT_THAT(Message(chain), HasSubstr("more than 16 deep"));
 }
 
 }  // namespace
