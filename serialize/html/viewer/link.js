@@ -24,7 +24,7 @@ class Link {
       parts.push(['node', encodeURIComponent(tree.id[painter.selected])]);
     }
     if (app.kernel >= 0) parts.push(['kernel', String(app.kernel)]);
-    if (app.dock.shown !== '') parts.push(['drawer', app.dock.shown]);
+    parts.push(['drawer', app.dock.shown === '' ? 'none' : app.dock.shown]);
     if (app.options.constants) parts.push(['constants', '1']);
     if (!app.options.ghosts) parts.push(['removed', '0']);
     if (app.theme.chosen !== '') parts.push(['theme', app.theme.chosen]);
@@ -80,7 +80,7 @@ class Link {
     const pass = Number(parts.get('pass'));
     app.goTo(Number.isInteger(pass) && has('pass') ? pass : app.number);
     if (has('colour')) app.controls.setColour(parts.get('colour'));
-    if (has('drawer')) app.dock.show(parts.get('drawer'));
+    if (has('drawer')) app.dock.show(parts.get('drawer') === 'none' ? '' : parts.get('drawer'));
     const kernel = Number(parts.get('kernel'));
     const item = has('node') ? app.tree.id.indexOf(decode(parts.get('node'))) : -1;
     if (app.heat !== null && has('kernel') && kernel >= 0 && kernel < data.kernels.name.length) {

@@ -47,6 +47,26 @@ SLICE = """(() => { const view = weft.dock.pages.get('timeline').view, d = view.
           c.top + row.y + 8, best]; })()"""
 
 
+# The times of nodes by their keys, as the page has them and as the plan and the trace say.
+HEAT = """(() => { const {plan, kernels, runs} = weft.data, expected = {}, shown = {};
+  kernels.name.forEach((name, k) => {
+    const steps = plan.name.map((_, s) => s)
+        .filter(s => plan.name[s] === name && plan.sources[s] === kernels.sources[k]);
+    for (const s of steps) {
+      if (plan.control[s] === 1) continue;
+      const us = kernels.us[k] * kernels.calls[k] / runs / steps.length;
+      expected[plan.key[s]] = (expected[plan.key[s]] || 0) + us;
+    }
+  });
+  const inside = item => weft.tree.isGroup(item) ?
+      weft.tree.children[item].reduce((sum, child) => sum + weft.heat.time[child], 0) : 0;
+  for (const item of weft.tree.order) {
+    const own = weft.heat.time[item] - inside(item);
+    if (weft.tree.key[item] >= 0 && own > 1e-6) shown[weft.tree.key[item]] = own;
+  }
+  const text = times => Object.entries(times).map(([key, us]) => key + ' ' + us.toFixed(4)).sort();
+  return [text(shown), text(expected)]; })()"""
+
 # The height of the memory curve in the browser's window.
 MEMORY = """(() => { const {canvas} = weft.dock.pages.get('timeline').view;
   canvas.parentElement.scrollTop = 0;
@@ -319,11 +339,9 @@ def kernels_show_their_plan(page):
 def heat_is_the_plans(page):
     if not page.has("weft.heat") or not page.has("weft.data.plan.name.length"):
         return
-    page.expect(page.has(
-        "weft.tree.order.every(i => weft.tree.key[i] < 0 || weft.heat.time[i] === 0 ||"
-        " weft.tree.isGroup(i) || weft.data.plan.key.includes(weft.tree.key[i]) ||"
-        " weft.heat.ofKey.get(weft.tree.key[i]).some(k => weft.heat.costs[k].steps.length === 0))"),
-        "nodes without a step of the plan have no time")
+    shown, expected = page.eval(HEAT)
+    page.expect(len(expected) > 0 and shown == expected,
+                "the time of a node is that of its %d steps" % len(expected))
     page.eval("weft.controls.setColour('time')")
     page.browser.frame()
     page.expect(page.text("#legend") != "", "a legend has the scale")
@@ -357,18 +375,26 @@ def dark_follows_the_system(page):
 
 def link_keeps_the_view(page):
     item = page.node()
-    page.eval("weft.goTo(0); weft.goTo(weft.data.snapshots.length - 1)")
+    page.eval("weft.openLevel()")
     if item is not None:
         page.eval("weft.select(%d, true)" % item)
-    page.eval("weft.controls.setColour('op'); weft.painter.view.scale = 0.77; weft.link.write()")
-    state = ("[weft.number, weft.painter.selected, weft.painter.colour, weft.painter.view.scale,"
-             " [...weft.scene.open].sort().join()]")
+    page.eval("weft.controls.setColour('op'); weft.painter.view.scale = 0.77")
+    reload_keeps(page, "node")
+    if page.has("weft.heat"):
+        page.eval("weft.dock.show('kernels'); weft.showKernel(weft.heat.order[0])")
+        reload_keeps(page, "kernel")
+    page.eval("weft.controls.setColour('change')")
+
+
+def reload_keeps(page, what):
+    state = ("[weft.number, weft.painter.selected, weft.kernel, weft.painter.colour,"
+             " weft.painter.view.scale, weft.dock.shown, [...weft.scene.open].sort().join()]")
+    page.eval("weft.link.write()")
     before = page.eval(state)
     page.browser.call("Page.reload")
     page.wait()
-    page.expect(page.eval(state) == before, "the address brings the view back: " +
-                page.eval("location.hash")[:60])
-    page.eval("weft.controls.setColour('change')")
+    page.expect(page.eval(state) == before, "the address brings the view of a %s back: %s" %
+                (what, page.eval("location.hash")[:60]))
 
 
 def pictures_are_saved(page):
