@@ -5,6 +5,7 @@
 #include <cstring>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -119,6 +120,31 @@ TEST(WeftOwnOpsTest, AFunctionEvaluatesAnOp) {
     EXPECT_THAT(Read(Run1(program, &x->tensor)), ElementsAre(22, 88, 44, 110, 66, 132)) << target;
     EXPECT_EQ(calls, 2) << target;
   }
+}
+
+TEST(WeftOwnOpsTest, FunctionsRunOnSeveralThreadsAtOnce) {
+  const Extensions extensions = NewExtensions();
+  std::atomic<int> calls{0};
+  weft_op op = NewOp(kScale);
+  op.evaluate = EvaluateScale;
+  op.context = &calls;
+  ASSERT_FINE(Weft().extensions_add_op(extensions.get(), &op));
+  const Program program = Create(ParseWith(extensions, kScaleModel));
+  std::vector<std::thread> threads;
+  std::vector<int> wrong(4);
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < 20; ++i) {
+        const int64_t rows = 1 + (t + i) % 3;
+        const auto x = F32({rows, 3}, std::vector<float>(3 * rows, static_cast<float>(t)));
+        const std::vector<float> want(3 * rows, static_cast<float>(22 * t));
+        if (Read(Run1(program, &x->tensor)) != want) ++wrong[t];
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, std::vector<int>(4));
+  EXPECT_EQ(calls, 4 * 20 * 2);
 }
 
 // The operand's rows, each `times` times, and whether they are copies.
