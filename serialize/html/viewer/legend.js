@@ -17,8 +17,13 @@ class Legend {
     this.shown = state;
     this.root.textContent = '';
     if (painter.showsHeat()) this.showHeat();
-    else if (painter.colour === 'change' && this.app.number > 0) this.showChanges();
+    else if (painter.colour === 'change' && this.hasChanges()) this.showChanges();
     this.root.hidden = this.root.textContent === '';
+  }
+
+  hasChanges() {
+    const {added, removed, changed} = this.app.snapshot;
+    return added + removed + changed > 0;
   }
 
   showHeat() {
