@@ -40,6 +40,14 @@ absl::Status CheckFree(const PassRegistry& passes, absl::string_view name) {
   return absl::OkStatus();
 }
 
+// True if operands and results are tensors, and there are no nested graphs.
+bool IsOfTensors(const OpSchema& schema) {
+  const auto is_size = [](const auto& value) { return value.symint; };
+  return schema.regions.empty() && !schema.has_variadic_result() &&
+         std::none_of(schema.operands.begin(), schema.operands.end(), is_size) &&
+         std::none_of(schema.results.begin(), schema.results.end(), is_size);
+}
+
 }  // namespace
 
 Extensions::Extensions()
@@ -48,7 +56,7 @@ Extensions::Extensions()
       backends_(std::make_unique<BackendRegistry>(BuiltinBackends())) {}
 Extensions::~Extensions() = default;
 
-absl::Status Extensions::AddOp(const OpDef* op) {
+absl::Status Extensions::AddOp(const OpDef* op, std::optional<OnnxName> onnx) {
   WEFT_RETURN_IF_ERROR(CheckName("an op", op->name()));
   auto refuse = [&](absl::string_view why) {
     return absl::InvalidArgumentError(absl::StrCat("op ", op->name(), ": ", why));
@@ -61,7 +69,18 @@ absl::Status Extensions::AddOp(const OpDef* op) {
     return refuse("it has neither an Eval nor a Decompose, so that nothing can run it");
   }
   if (ops_.Find(op->name()) != nullptr) return Taken("an op", op->name());
+  if (onnx) {
+    WEFT_RETURN_IF_ERROR(CheckOnnxName(*onnx));
+    if (!IsOfTensors(*schema)) {
+      return refuse(
+          "it has graphs, sizes or lists of results, which operators of ONNX do not have");
+    }
+    if (ops_.FindInOnnx(onnx->domain, onnx->type) != nullptr) {
+      return Taken("an op", absl::StrCat(onnx->domain, "::", onnx->type));
+    }
+  }
   ops_.Register(op);
+  if (onnx) ops_.NameInOnnx(op, *std::move(onnx));
   return absl::OkStatus();
 }
 
@@ -106,11 +125,17 @@ absl::Status Extensions::AddBackend(std::shared_ptr<const Backend> backend) {
 
 absl::Status Extensions::Admit(absl::StatusOr<std::unique_ptr<RuleSet>> rules) {
   WEFT_RETURN_IF_ERROR(rules.status());
+  const size_t known = rules_ == nullptr ? 0 : rules_->ops().size();
   if (rules_ == nullptr) {
     rules_ = *std::move(rules);
-    return absl::OkStatus();
+  } else {
+    WEFT_RETURN_IF_ERROR(rules_->Append(*std::move(rules)));
   }
-  return rules_->Append(*std::move(rules));
+  for (const RuleSet::OwnOp& own : rules_->ops().subspan(known)) {
+    ops_.Register(own.op);
+    if (own.onnx) ops_.NameInOnnx(own.op, *own.onnx);
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace weft

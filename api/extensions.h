@@ -18,6 +18,7 @@
 #define WEFT_API_EXTENSIONS_H_
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
@@ -40,13 +41,15 @@ class Extensions {
   Extensions(const Extensions&) = delete;
   Extensions& operator=(const Extensions&) = delete;
 
-  // `op` outlives this object. It must have an Infer, and an Eval or a Decompose.
-  absl::Status AddOp(const OpDef* op);
+  // `op` outlives this object. It must have an Infer, and an Eval or a Decompose. With `onnx`, ONNX
+  // models have it as that operator, of any version of the domain; its operands and results are
+  // tensors then.
+  absl::Status AddOp(const OpDef* op, std::optional<OnnxName> onnx = std::nullopt);
   absl::Status AddPass(PassFactory factory);
   // The text may use all passes and pipelines added so far.
   absl::Status AddPipeline(NamedPipeline pipeline);
-  // Rules in the syntax of passes/engine/rules/rule_set.h, over the ops added so far; each is
-  // tested before it is admitted. `file` is for messages.
+  // Rules and ops in the syntax of passes/engine/rules/rule_set.h, over the ops added so far; each
+  // rule is tested before it is admitted. `file` is for messages.
   absl::Status AddRules(absl::string_view text, absl::string_view file);
   // NotFound if the file cannot be read.
   absl::Status AddRuleFile(const std::string& path);

@@ -39,6 +39,8 @@ enum class PlanForm { kNamesOps, kSelfContained };
 // Reads the data of the plan's constants to compute their content ids.
 std::string PrintPlan(const Plan& plan, PlanForm form = PlanForm::kNamesOps);
 std::string PrintKernel(const Kernel& kernel);
+// The line of a step of the plan, without nested plans.
+std::string PrintStep(const Plan& plan, const Step& step);
 
 // Errors are InvalidArgument and begin with "<filename>:<line>:<column>: ": malformed text, an op
 // that the registry lacks, a constant that is missing or has another type or content. Nesting and

@@ -217,6 +217,40 @@ class PlanPrinter {
     absl::StrAppend(out, indent_, "}\n");
   }
 
+  // Without nested plans.
+  std::string StepLine(const Step& s) const {
+    std::string line;
+    switch (s.kind) {
+      case StepKind::kKernel:
+        absl::StrAppend(&line, "launch @", NameToString(plan_.kernels[s.kernel].name));
+        break;
+      case StepKind::kLibrary:
+        absl::StrAppend(&line, "library ", OpText(*s.schema, s.attrs));
+        break;
+      case StepKind::kReference:
+        absl::StrAppend(&line, "reference ", OpText(*s.schema, s.attrs));
+        break;
+      case StepKind::kCopy:
+        absl::StrAppend(&line, "copy");
+        break;
+      case StepKind::kControl:
+        absl::StrAppend(&line, "control ", OpText(*s.schema, s.attrs));
+        break;
+    }
+    absl::StrAppend(&line, " (", Views(s.args), ") -> (", Views(s.results), ")");
+    for (const Epilogue& e : s.epilogue) PrintEpilogue(e, &line);
+    if (IsFinished(s)) {
+      absl::StrAppend(&line, " finish @", NameToString(plan_.kernels[s.kernel].name));
+    }
+    if (s.accumulates >= 0) absl::StrAppend(&line, " accumulates ", s.accumulates);
+    if (form_ == PlanForm::kSelfContained && s.flops.is_valid()) {
+      absl::StrAppend(&line, " flops (", s.flops.ToString(), ")");
+    }
+    PrintNode(s, &line);
+    if (!s.remark.empty()) absl::StrAppend(&line, " remark ", Quote(s.remark));
+    return line;
+  }
+
  private:
   std::string BufferName(int b) const {
     return absl::StrCat("%", NameToString(plan_.buffers[b].name));
@@ -280,35 +314,7 @@ class PlanPrinter {
   }
 
   void PrintStep(const Step& s, std::string* out) const {
-    absl::StrAppend(out, indent_, "  ");
-    switch (s.kind) {
-      case StepKind::kKernel:
-        absl::StrAppend(out, "launch @", NameToString(plan_.kernels[s.kernel].name));
-        break;
-      case StepKind::kLibrary:
-        absl::StrAppend(out, "library ", OpText(*s.schema, s.attrs));
-        break;
-      case StepKind::kReference:
-        absl::StrAppend(out, "reference ", OpText(*s.schema, s.attrs));
-        break;
-      case StepKind::kCopy:
-        absl::StrAppend(out, "copy");
-        break;
-      case StepKind::kControl:
-        absl::StrAppend(out, "control ", OpText(*s.schema, s.attrs));
-        break;
-    }
-    absl::StrAppend(out, " (", Views(s.args), ") -> (", Views(s.results), ")");
-    for (const Epilogue& e : s.epilogue) PrintEpilogue(e, out);
-    if (IsFinished(s)) {
-      absl::StrAppend(out, " finish @", NameToString(plan_.kernels[s.kernel].name));
-    }
-    if (s.accumulates >= 0) absl::StrAppend(out, " accumulates ", s.accumulates);
-    if (form_ == PlanForm::kSelfContained && s.flops.is_valid()) {
-      absl::StrAppend(out, " flops (", s.flops.ToString(), ")");
-    }
-    PrintNode(s, out);
-    if (!s.remark.empty()) absl::StrAppend(out, " remark ", Quote(s.remark));
+    absl::StrAppend(out, indent_, "  ", StepLine(s));
     if (s.regions.empty()) {
       absl::StrAppend(out, "\n");
       return;
@@ -348,6 +354,10 @@ std::string PrintPlan(const Plan& plan, PlanForm form) {
   std::string out;
   PlanPrinter(plan, "", /*outermost=*/true, form).Print(&out);
   return out;
+}
+
+std::string PrintStep(const Plan& plan, const Step& step) {
+  return PlanPrinter(plan, "", /*outermost=*/true, PlanForm::kNamesOps).StepLine(step);
 }
 
 std::string PrintKernel(const Kernel& kernel) {

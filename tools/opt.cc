@@ -227,11 +227,19 @@ absl::StatusOr<CompileOptions> MakeCompileOptions(const OptOptions& o,
   return compile;
 }
 
-// Starts a recorder of the passes if an emitted kind shows them.
+// The title of a picture: the file's name with its folder, as many models are called model.onnx.
+std::string TitleOf(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  if (slash == std::string::npos || slash == 0) return path;
+  return path.substr(path.rfind('/', slash - 1) + 1);
+}
+
+// Starts a recorder of the passes if an emitted kind shows them. With statistics, pictures have the
+// times of the passes.
 absl::StatusOr<std::unique_ptr<GraphRecorder>> StartRecorder(const OptOptions& o,
                                                              const std::string& title,
                                                              const std::vector<EmitKind>& kinds,
-                                                             const Module& module,
+                                                             const Module& module, bool stats,
                                                              CompileOptions* compile) {
   if (std::none_of(kinds.begin(), kinds.end(), IsPicture)) {
     if (o.trace.empty()) return nullptr;
@@ -243,8 +251,21 @@ absl::StatusOr<std::unique_ptr<GraphRecorder>> StartRecorder(const OptOptions& o
     ProgressLine progress(o.trace);
     WEFT_RETURN_IF_ERROR(recorder->AddTrace(ResolvePath(o.trace), progress.Callback()));
   }
-  recorder->Record(compile);
+  using PassTimes = GraphRecorder::PassTimes;
+  recorder->Record(compile, stats ? PassTimes::kMeasured : PassTimes::kOfTrace);
   return recorder;
+}
+
+// Adds the plan to the picture if there is a target, or a trace of one. A picture without a plan is
+// still of use.
+void AddPlan(const OptOptions& o, const Module& module, const Target& target,
+             GraphRecorder* recorder) {
+  if (recorder == nullptr || (target.name.empty() && o.trace.empty())) return;
+  const absl::Status status = recorder->AddPlan(
+      module, target.name.empty() ? (*BuiltinBackends().Find("cpu"))->target() : target);
+  if (!status.ok()) {
+    PrintMessage("opt", absl::StrCat("the picture has no plan: ", status.message()));
+  }
 }
 
 absl::Status RunPasses(const OptOptions& o, CompileOptions compile, Module& module,
@@ -388,8 +409,8 @@ absl::StatusOr<int> CompileModel(const OptOptions& o, CompileOptions compile,
       !kinds.empty() && (o.output.empty() || o.output == "-") ? std::cerr : std::cout;
   WEFT_RETURN_IF_ERROR(ExtractPart(o, &module, info));
   if (!o.bisect.empty()) return BisectPasses(o, *module, compile);
-  WEFT_ASSIGN_OR_RETURN(
-      auto recorder, StartRecorder(o, path.substr(path.rfind('/') + 1), kinds, *module, &compile));
+  WEFT_ASSIGN_OR_RETURN(auto recorder,
+                        StartRecorder(o, TitleOf(path), kinds, *module, stats, &compile));
   CompileResult result;
   const absl::Status run = RunPasses(o, compile, *module, &result);
   if (run.ok() && compile.verify >= VerifyLevel::kSemantics) {
@@ -407,6 +428,7 @@ absl::StatusOr<int> CompileModel(const OptOptions& o, CompileOptions compile,
   WEFT_RETURN_IF_ERROR(status);
   WEFT_RETURN_IF_ERROR(WriteBlame(o, *module, info));
   WEFT_RETURN_IF_ERROR(WriteCliffs(o, *module, compile.context.target, info));
+  AddPlan(o, *module, compile.context.target, recorder.get());
   WEFT_RETURN_IF_ERROR(WriteGraphs(o, *module, compile.context.target, kinds, recorder.get()));
   if (VerifiesTarget(o)) return VerifyTarget(o, *module, backends, info);
   return kExitOk;

@@ -52,7 +52,8 @@ void AddOutputFlags(FlagSet& flags, OptOptions* o) {
   flags.Section("Output");
   flags.Custom("emit", "KIND,...",
                "stats, text, dot, svg, html, model-explorer, onnx, plan, cc,\n"
-               "target, guards. html is one file that shows the graph after each pass;\n"
+               "target, guards. html is one file that shows the graph after each pass,\n"
+               "with --target the plan, and with stats the times of the passes;\n"
                "svg needs Graphviz; cc is the C++ of the CPU's kernels. Default: stats",
                [o](const std::string& value) {
                  o->emit = value;
@@ -62,8 +63,9 @@ void AddOutputFlags(FlagSet& flags, OptOptions* o) {
                "With --emit=cc: only the kernel of that name, as --emit=plan has it, or\n"
                "the only one whose name begins so");
   flags.String("trace", &o->trace, "FILE",
-               "With --emit=html: time and bytes of the kernels of this trace\n"
-               "(.json or .pftrace, also .gz), shown on their source nodes");
+               "With --emit=html: kernels, timeline and memory of this trace (.json or\n"
+               ".pftrace, also .gz), shown on the graph and on the plan for --target\n"
+               "(default: cpu)");
   flags.String("o", &o->output, "FILE",
                "File for the graph; default: standard output. Statistics\n"
                "go to standard error when the graph takes standard output.\n"

@@ -1,5 +1,5 @@
 /* Devices out of tree: the C interface between Weft and a shared library that runs programs on a
- * device of its own. C11 or C++; of Weft's headers it stands on status.h alone.
+ * device of its own. C11 or C++; of Weft's headers it stands on attr.h and status.h alone.
  *
  * A device says what it can do (a target, in the text form of targets), gives memory, copies, makes
  * code of single steps, and launches that code. Weft compiles a program for the target, and asks
@@ -35,6 +35,7 @@
 
 #include <stdint.h>
 
+#include "api/c/attr.h"
 #include "api/c/status.h"
 
 #ifdef __cplusplus
@@ -105,29 +106,6 @@ typedef struct weft_device_tensor {
   int64_t bytes_after;    /* ... to bytes_after behind the start of the first element. */
   int64_t value;
 } weft_device_tensor;
-
-typedef int32_t weft_attr_kind;
-enum {
-  WEFT_ATTR_ABSENT = 0,
-  WEFT_ATTR_BOOL = 1,  /* ints[0]: 0 or 1. */
-  WEFT_ATTR_INT = 2,   /* ints[0]. */
-  WEFT_ATTR_FLOAT = 3, /* floats[0]. */
-  WEFT_ATTR_TEXT = 4,  /* texts[0]. */
-  WEFT_ATTR_DTYPE = 5, /* ints[0], a weft_dtype. */
-  WEFT_ATTR_INTS = 6,
-  WEFT_ATTR_FLOATS = 7,
-  WEFT_ATTR_TEXTS = 8,
-};
-
-/* An attribute of an op, named as in the op's schema. */
-typedef struct weft_attr {
-  const char* name;
-  weft_attr_kind kind;
-  int32_t count; /* Length of the list below. */
-  const int64_t* ints;
-  const double* floats;
-  const char* const* texts;
-} weft_attr;
 
 /* An op that is applied to the result before it is stored. A target without epilogues gets none. */
 typedef struct weft_epilogue {

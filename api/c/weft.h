@@ -1,6 +1,6 @@
 /* Weft for programs in C, and in any language that calls C: load a model, run passes, compile, run,
- * write files. C99 or C++; of Weft's headers it stands on status.h alone. Link libweft_c.so.1, or
- * load it and look up weft_get_api, the only name that it exports.
+ * write files. C99 or C++; of Weft's headers it stands on attr.h and status.h alone. Link
+ * libweft_c.so.1, or load it and look up weft_get_api, the only name that it exports.
  *
  *   const weft_api* weft = weft_get_api(WEFT_API_VERSION);
  *   weft_module* model = NULL;
@@ -36,6 +36,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "api/c/attr.h"
 #include "api/c/status.h"
 
 #ifdef __cplusplus
@@ -49,6 +50,8 @@ typedef struct weft_text weft_text;
 typedef struct weft_module weft_module;
 typedef struct weft_program weft_program;
 typedef struct weft_profile weft_profile;
+typedef struct weft_extensions weft_extensions;
+typedef struct weft_op_call weft_op_call;
 
 /* --- Tensors: DLPack 1 ------------------------------------------------------------------------
  *
@@ -126,6 +129,9 @@ typedef struct weft_load_options {
   size_t struct_size;
   /* Parameters of a .pt2 program become state, which can be exchanged by name; 0: constants. */
   int32_t parameters_as_state;
+  /* The ops, rules and names in ONNX that the module, its clones and its programs use; they keep
+   * what they need of it. Null: none. */
+  weft_extensions* extensions;
 } weft_load_options;
 
 typedef struct weft_pass_options {
@@ -163,6 +169,33 @@ typedef struct weft_file_options {
   int32_t strip_graph; /* 1: the plan alone. */
   int32_t strip_names; /* 1: without the names of source nodes. */
 } weft_file_options;
+
+/* --- Own ops ----------------------------------------------------------------------------------
+ *
+ * An op is a schema, the types of its results and an evaluation on the CPU; equal operands and
+ * attributes give equal results. Its functions are called from any thread, several at once. They
+ * call no entries of the table but the op_call ones, and no exception leaves them. An op that is a
+ * formula over other ops is given as text, to extensions_add_rules: it is fused and compiled like
+ * the built-in ones. */
+
+typedef struct weft_op {
+  size_t struct_size;
+  /* Operands, attributes and results: "scale(Tensor self, float factor=2.0) -> Tensor". Operands
+   * are Tensor, Tensor? or, as the last one, Tensor[]; attributes int, float, bool, str, int[],
+   * float[] or str[]; results are Tensor. */
+  const char* schema;
+  const char* doc;  /* Null: none. */
+  const char* onnx; /* "com.acme::Scale": the operator as which ONNX models have it; null: none. */
+  /* Gives the type of each result by op_call_set_type, for sizes that may be symbols. Null: all
+   * have the type of operand `like`. */
+  void (*infer)(void* context, weft_op_call* call);
+  int32_t like;
+  /* Fills the results. */
+  void (*evaluate)(void* context, weft_op_call* call);
+  void* context;
+  /* Called when nothing uses the op any more, and at once after an error; null: nothing to do. */
+  void (*destroy)(void* context);
+} weft_op;
 
 /* --- The table -------------------------------------------------------------------------------- */
 
@@ -264,6 +297,42 @@ typedef struct weft_api {
   /* Ends a step of a loop, which the trace shows. */
   void (*profile_step)(weft_profile* profile);
   weft_error* (*profile_stop)(weft_profile* profile, const char* path);
+
+  /* Extensions: ops and rules for modules that are loaded with them. Once a module has been,
+   * nothing can be added. */
+  weft_error* (*extensions_create)(weft_extensions** extensions);
+  void (*extensions_destroy)(weft_extensions* extensions);
+  weft_error* (*extensions_add_op)(weft_extensions* extensions, const weft_op* op);
+  /* The text of a file of rules and ops (docs/rule-files.md); `name` stands for the file's in
+   * messages. */
+  weft_error* (*extensions_add_rules)(weft_extensions* extensions, const char* text, size_t size,
+                                      const char* name);
+  /* module_parse with options. */
+  weft_error* (*module_parse_with)(const char* text, size_t size, const char* name,
+                                   const weft_load_options* options, weft_module** module);
+
+  /* Data of a call of an op's function. Pointers are valid until the function returns. */
+  size_t (*op_call_num_operands)(const weft_op_call* call);
+  /* In the text form: "f32[batch, 3]"; empty for an absent operand, null for an index that is too
+   * large. */
+  const char* (*op_call_operand_type)(const weft_op_call* call, size_t operand);
+  /* Null for a name that the schema lacks. */
+  const weft_attr* (*op_call_attr)(const weft_op_call* call, const char* name);
+  /* In `infer`: the type in the text form, of sizes over the symbols of the operands' types. */
+  void (*op_call_set_type)(weft_op_call* call, size_t result, const char* type);
+  /* In `evaluate`: operands, to be read where they lie, with any strides, null for absent ones; and
+   * results, dense and zero, to be written. Null for an index that is too large. */
+  const weft_tensor* (*op_call_operand)(const weft_op_call* call, size_t operand);
+  const weft_tensor* (*op_call_result)(const weft_op_call* call, size_t result);
+  /* Ends the compilation or the run with an error that has the message. The first one counts. */
+  void (*op_call_fail)(weft_op_call* call, const char* message);
+
+  /* Host memory of programs that are created from now on, of the whole process: arenas, outputs and
+   * packed weights. `allocate` returns memory at a multiple of `alignment`, or null if there is
+   * none; `release` gets it back from any thread. Both null: the system's. */
+  weft_error* (*set_allocator)(void* (*allocate)(void* context, size_t size, size_t alignment),
+                               void (*release)(void* context, void* memory, size_t size),
+                               void* context);
 } weft_api;
 
 /* The table, which lives as long as the process; null if the library lacks that version. */

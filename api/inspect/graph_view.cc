@@ -5,9 +5,11 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "api/inspect/plan_view.h"
 #include "base/status_macros.h"
 #include "graph/ir/graph.h"
 #include "graph/ir/module.h"
@@ -15,9 +17,9 @@
 #include "graph/ir/provenance.h"
 #include "profiler/read/read.h"
 #include "serialize/html/html.h"
-#include "serialize/html/kernel_times.h"
 #include "serialize/html/model_explorer.h"
 #include "serialize/html/module_view.h"
+#include "serialize/html/trace_reader.h"
 
 namespace weft {
 namespace {
@@ -39,7 +41,11 @@ struct GraphRecorder::State {
   absl::Status AfterPass(const PassReport& report, const Module& module,
                          const std::vector<Remark>& all) {
     if (report.changed) {
-      WEFT_RETURN_IF_ERROR(builder.AddSnapshot(module, report.path, report.text));
+      const auto traced = pass_us.find(report.path);
+      const double us = measures_passes           ? report.seconds * 1e6
+                        : traced != pass_us.end() ? traced->second
+                                                  : 0;
+      WEFT_RETURN_IF_ERROR(builder.AddSnapshot(module, report.path, report.text, us));
     }
     for (; remarks < all.size(); ++remarks) AddRemark(report.path, all[remarks]);
     return absl::OkStatus();
@@ -74,6 +80,8 @@ struct GraphRecorder::State {
   ModuleViewBuilder builder;
   absl::flat_hash_set<std::string> sources;  // Names of the source nodes before the passes.
   size_t remarks = 0;                        // Number of remarks copied so far.
+  bool measures_passes = false;
+  absl::flat_hash_map<std::string, double> pass_us;  // Of the trace.
 };
 
 GraphRecorder::GraphRecorder(std::string title) : state_(std::make_unique<State>(title)) {}
@@ -85,7 +93,8 @@ absl::Status GraphRecorder::Start(const Module& module) {
   return state_->builder.AddSnapshot(module, "import", "");
 }
 
-void GraphRecorder::Record(CompileOptions* options) {
+void GraphRecorder::Record(CompileOptions* options, PassTimes times) {
+  state_->measures_passes = times == PassTimes::kMeasured;
   options->context.remarks = true;
   options->observe_pass = [this](const PassReport& report, const Module& module,
                                  const std::vector<Remark>& remarks) {
@@ -94,21 +103,27 @@ void GraphRecorder::Record(CompileOptions* options) {
 }
 
 absl::Status GraphRecorder::AddTrace(const std::string& path, const FileProgress& progress) {
-  KernelTimes times;
+  TraceReader reader;
   profiler::ReadOptions options;
   options.progress = progress;
-  WEFT_RETURN_IF_ERROR(profiler::ReadTrace(path, times, options));
-  const absl::flat_hash_set<std::string>& known = state_->sources;
-  const auto is_known = [&](const std::string& name) { return known.contains(name); };
-  bool met = false;
-  for (const KernelTime& k : times.kernels()) {
-    met |= absl::c_any_of(k.sources, is_known);
-    state_->builder.AddKernel(k.name, k.microseconds, k.calls, k.bytes, k.sources);
-  }
+  WEFT_RETURN_IF_ERROR(profiler::ReadTrace(path, reader, options));
+  const TraceView& trace = reader.view();
+  state_->builder.AddTrace(trace);
+  state_->pass_us = trace.pass_us;
+  const auto is_known = [&](const std::string& name) { return state_->sources.contains(name); };
+  const bool met = absl::c_any_of(trace.kernels, [&](const KernelTime& kernel) {
+    return absl::c_any_of(kernel.sources, is_known);
+  });
   if (met) return absl::OkStatus();
   return absl::InvalidArgumentError(
-      absl::StrCat(path, ": none of its ", times.kernels().size(),
+      absl::StrCat(path, ": none of its ", trace.kernels.size(),
                    " kernels names a source node of the model; is it a trace of another one?"));
+}
+
+absl::Status GraphRecorder::AddPlan(const Module& module, const Target& target) {
+  WEFT_ASSIGN_OR_RETURN(const PlanView plan, ViewPlan(module, target));
+  state_->builder.AddPlan(plan);
+  return absl::OkStatus();
 }
 
 void GraphRecorder::AddError(const std::string& names, double sqnr_db) {

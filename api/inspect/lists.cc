@@ -74,15 +74,19 @@ std::vector<std::string> TargetsOf(const OpDef& op, absl::Span<const Target> tar
   return names;
 }
 
-Entry DescribeOp(const OpDef& op, absl::Span<const Target> targets) {
+Entry DescribeOp(const OpDef& op, const OpRegistry& ops, absl::Span<const Target> targets) {
   Entry entry;
   entry.name = std::string(op.name());
+  const OnnxName* onnx = ops.OnnxNameOf(op);
+  const std::string in_onnx = onnx == nullptr ? "" : absl::StrCat(onnx->domain, "::", onnx->type);
   entry.text =
       absl::StrCat(op.schema_text(), "\n    ", absl::StrReplaceAll(op.doc(), {{"\n", "\n    "}}),
-                   op.is_composite() ? "\n    Composite." : "", "\n");
+                   op.is_composite() ? "\n    Composite." : "",
+                   onnx == nullptr ? "" : absl::StrCat("\n    In ONNX: ", in_onnx, "."), "\n");
   entry.json = {{"name", entry.name},           {"schema", std::string(op.schema_text())},
                 {"doc", std::string(op.doc())}, {"traits", TraitsOf(op)},
                 {"decomposition", Json()},      {"targets", TargetsOf(op, targets)}};
+  if (onnx != nullptr) entry.json["onnx"] = in_onnx;
   if (op.is_composite()) {
     const auto contract = op.known_decompose_contract();
     entry.json["decomposition"] =
@@ -147,7 +151,7 @@ Entry DescribeRule(const Rule& rule, const std::string& standing) {
 absl::StatusOr<std::string> ListOps(const OpRegistry& ops, absl::Span<const Target> targets,
                                     const ListForm& form) {
   std::vector<Entry> entries;
-  for (const OpDef* op : ops.All()) entries.push_back(DescribeOp(*op, targets));
+  for (const OpDef* op : ops.All()) entries.push_back(DescribeOp(*op, ops, targets));
   return Render("op", std::move(entries), form);
 }
 

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstdlib>
 #include <typeinfo>
 
+#include "backends/runtime/host_allocator.h"
 #include "base/align.h"
 #include "profiler/record.h"
 
@@ -25,18 +25,25 @@ void Record(const void* data, int64_t bytes, profiler::MemoryCategory category) 
   profiler::RecordMemory({bytes, reinterpret_cast<uintptr_t>(data), held, category});
 }
 
+// Owns `bytes` bytes of the allocator, of which `size` are the buffer's.
 class AlignedBuffer : public HostBuffer {
  public:
-  AlignedBuffer(uint8_t* data, int64_t size, profiler::MemoryCategory category)
-      : HostBuffer(data, size), category_(category) {
-    Record(data, size, category);
+  AlignedBuffer(const HostAllocator& allocator, void* memory, int64_t bytes, int64_t size,
+                profiler::MemoryCategory category)
+      : HostBuffer(static_cast<uint8_t*>(memory), size),
+        allocator_(allocator),
+        bytes_(bytes),
+        category_(category) {
+    Record(data(), size, category);
   }
   ~AlignedBuffer() override {
     Record(data(), -size(), category_);
-    std::free(data());
+    allocator_.release(allocator_.context, data(), bytes_);
   }
 
  private:
+  const HostAllocator allocator_;
+  const int64_t bytes_;
   const profiler::MemoryCategory category_;
 };
 
@@ -52,10 +59,14 @@ void UseLargePages(void* data, int64_t bytes) {
 std::shared_ptr<HostBuffer> AllocateAligned(int64_t bytes, profiler::MemoryCategory category) {
   const int64_t align = bytes >= kHugePage ? kHugePage : kCacheLine;
   const int64_t size = AlignUp(bytes + kCacheLine, align);
-  void* data = std::aligned_alloc(align, size);
+  const HostAllocator allocator = CurrentHostAllocator();
+  void* data = allocator.allocate(allocator.context, size, align);
   if (data == nullptr) return nullptr;
-  UseLargePages(data, size);
-  return std::make_shared<AlignedBuffer>(static_cast<uint8_t*>(data), bytes, category);
+  if (reinterpret_cast<uintptr_t>(data) % align != 0) {
+    allocator.release(allocator.context, data, size);
+    return nullptr;
+  }
+  return std::make_shared<AlignedBuffer>(allocator, data, size, bytes, category);
 }
 
 HeldMemory::~HeldMemory() {

@@ -13,9 +13,9 @@
 
 namespace weft {
 
-// An uninitialized buffer aligned to 64 bytes; null if there is not enough memory. It is followed
-// by 64 bytes that vector loads may touch. The profiler records its allocation and release under
-// `category`.
+// An uninitialized buffer aligned to 64 bytes, from the current allocator (host_allocator.h); null
+// if there is not enough memory, or it is not aligned as asked. It is followed by 64 bytes that
+// vector loads may touch. The profiler records its allocation and release under `category`.
 std::shared_ptr<HostBuffer> AllocateAligned(int64_t bytes, profiler::MemoryCategory category);
 
 // Asks for huge pages where the range covers them, which saves page faults at the first access.

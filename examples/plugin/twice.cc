@@ -1,4 +1,5 @@
-// A plugin: the op twice(x), a pass that finds it, and a rule.
+// A plugin: the op twice(x), a pass that finds it, a rule, and the op of squash.cc.
+#include "squash.h"
 #include "weft/api/plugin.h"
 #include "weft/base/status_macros.h"
 #include "weft/graph/ops/ops.h"
@@ -50,6 +51,7 @@ rule twice-of-neg bit-exact "twice(-x) = -twice(x)" {
 
 absl::Status Add(weft::Extensions& to) {
   WEFT_RETURN_IF_ERROR(to.AddOp(&twice));
+  WEFT_RETURN_IF_ERROR(to.AddOp(&squash, weft::OnnxName{"com.acme", "Squash"}));
   WEFT_RETURN_IF_ERROR(to.AddPass(CreateFindTwicePass));
   return to.AddRules(kTextRules, "twice.cc");
 }

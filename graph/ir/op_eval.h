@@ -26,6 +26,7 @@ class EvalContext {
   EvalContext(const OpDef& op, const AttrList* attrs, absl::Span<const HostTensor> inputs,
               Types result_types, RegionRunner run_region);
 
+  const OpDef& op() const { return op_; }
   Attrs attrs() const;
   int num_inputs() const { return static_cast<int>(inputs_.size()); }
   bool has(int i) const { return i < num_inputs() && inputs_[i].valid(); }

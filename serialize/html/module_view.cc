@@ -50,8 +50,9 @@ ModuleViewBuilder::ModuleViewBuilder(std::string title)
 ModuleViewBuilder::~ModuleViewBuilder() = default;
 
 absl::Status ModuleViewBuilder::AddSnapshot(const Module& module, absl::string_view path,
-                                            absl::string_view text) {
+                                            absl::string_view text, double microseconds) {
   ModuleView::Snapshot snapshot;
+  snapshot.microseconds = microseconds;
   snapshot.path = std::string(path);
   snapshot.text = std::string(text);
   absl::Status status = collector_->Collect(module, &snapshot);
@@ -71,22 +72,46 @@ void ModuleViewBuilder::AddRemark(const RemarkText& remark) {
   added.rule = remark.rule.empty() ? -1 : view_.strings.Add(remark.rule);
   added.text = view_.strings.Add(remark.text);
   added.sources = collector_->SourceList(remark.sources);
+  const int function = collector_->FindFunction(remark.function);
   for (int64_t node : remark.nodes) {
-    const int key = collector_->FindKey(remark.function, node);
+    const int key = collector_->FindKey(function, node);
     if (key >= 0) added.keys.push_back(key);
   }
 }
 
-void ModuleViewBuilder::AddKernel(absl::string_view name, double microseconds, int64_t calls,
-                                  int64_t bytes, const std::vector<std::string>& sources) {
-  view_.kernels.push_back(
-      {view_.strings.Add(name), microseconds, calls, bytes, collector_->SourceList(sources)});
+void ModuleViewBuilder::AddTrace(const TraceView& trace) {
+  for (const KernelTime& kernel : trace.kernels) {
+    view_.kernels.push_back({kernel, collector_->SourceList(kernel.sources)});
+  }
+  view_.runs = trace.runs;
+  view_.timeline = trace.timeline;
+}
+
+void ModuleViewBuilder::AddPlan(const PlanView& plan) {
+  view_.plan_kernels = plan.kernels;
+  std::vector<int> graphs;  // Numbers of the plan's graphs; -1: not in the snapshot.
+  for (const PlanGraph& graph : plan.graphs) {
+    const bool nested = graph.parent >= 0;
+    const int parent = nested ? graphs[graph.parent] : -1;
+    graphs.push_back(nested ? collector_->FindRegion(parent, graph.node, graph.region)
+                            : collector_->FindFunction(graph.function));
+  }
+  for (const PlanStep& step : plan.steps) {
+    ModuleView::Step& added = view_.steps.emplace_back();
+    added.step = step;
+    added.sources = collector_->SourceList(step.sources);
+    added.key = collector_->FindKey(graphs[step.graph], step.node);
+  }
 }
 
 void ModuleViewBuilder::AddError(absl::string_view name, double noise,
                                  const std::vector<std::string>& sources) {
   view_.shows_errors = true;
-  AddKernel(name, noise, 1, 0, sources);
+  ModuleView::Kernel& kernel = view_.kernels.emplace_back();
+  kernel.time.name = std::string(name);
+  kernel.time.median_us = noise;
+  kernel.time.calls = 1;
+  kernel.sources = collector_->SourceList(sources);
 }
 
 }  // namespace weft

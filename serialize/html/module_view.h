@@ -16,6 +16,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "serialize/html/run_view.h"
 #include "serialize/html/scopes.h"
 #include "serialize/html/string_table.h"
 
@@ -66,11 +67,12 @@ struct ModuleView {
   struct Snapshot {
     std::string path;               // "fixpoint.2.cse"; "import" for the first.
     std::string text;               // The pass with its options.
+    double microseconds = 0;        // Time of the pass; 0: unknown.
     std::vector<int> removed;       // Keys.
     std::vector<Placement> placed;  // In the order of graphs and nodes.
   };
-  // One step of the history of a node, as OriginTable::Step.
-  struct Step {
+  // One change in the history of a node, as OriginTable::Step.
+  struct Change {
     int pass = -1;
     int rule = -1;
     int64_t rewrite = 0;
@@ -87,27 +89,35 @@ struct ModuleView {
     std::vector<int> keys;
   };
   struct Kernel {
-    int name = -1;
-    double microseconds = 0;
-    int64_t calls = 0;
-    int64_t bytes = 0;
+    KernelTime time;
     int sources = -1;
+  };
+  struct Step {
+    PlanStep step;
+    int sources = -1;
+    int key = -1;  // Key of its node.
   };
 
   std::string title;
   StringTable strings;
   ScopeTree scopes{&strings};
+  std::vector<int> view_ops;  // Names of ops whose results are views of their operands.
   std::vector<GraphRow> graphs;
   std::vector<Key> keys;
   std::vector<Row> rows;
   std::vector<Snapshot> snapshots;
   std::vector<std::vector<int>> source_lists;  // The last element is -1 if there are more.
-  std::vector<Step> steps;
-  std::vector<std::vector<int>> stories;  // Lists of steps, the latest first.
+  std::vector<Change> changes;
+  std::vector<std::vector<int>> stories;  // Lists of changes, the latest first.
   std::vector<Remark> remarks;
   int64_t remarks_left_out = 0;
+  // The contents of a trace and a plan (run_view.h).
   std::vector<Kernel> kernels;
-  // Whether `microseconds` are shares of noise in the signal, of layers: AddError().
+  int64_t runs = 1;
+  Timeline timeline;
+  std::vector<Step> steps;
+  std::vector<PlanKernel> plan_kernels;
+  // Whether the times of kernels are shares of noise in the signal, of layers: AddError().
   bool shows_errors = false;
 
   // The rows of snapshot `i`: for each graph, by number, the rows of its nodes in order; empty for
@@ -121,9 +131,10 @@ class ModuleViewBuilder {
   explicit ModuleViewBuilder(std::string title);
   ~ModuleViewBuilder();
 
-  // Adds the first snapshot, and one after each pass. ResourceExhausted for more than kMaxRows
-  // versions of nodes.
-  absl::Status AddSnapshot(const Module& module, absl::string_view path, absl::string_view text);
+  // Adds the first snapshot, and one after each pass, which took `microseconds`, or 0 if that is
+  // unknown. ResourceExhausted for more than kMaxRows versions of nodes.
+  absl::Status AddSnapshot(const Module& module, absl::string_view path, absl::string_view text,
+                           double microseconds = 0);
   static constexpr size_t kMaxRows = 2'000'000;
 
   // A remark of the last pass, which made the last snapshot or changed nothing. Remarks past
@@ -137,9 +148,12 @@ class ModuleViewBuilder {
   void AddRemark(const RemarkText& remark);
   static constexpr size_t kMaxRemarks = 200'000;
 
-  // Adds the data of one kernel in a trace.
-  void AddKernel(absl::string_view name, double microseconds, int64_t calls, int64_t bytes,
-                 const std::vector<std::string>& sources);
+  // Adds the kernels of a trace and its timeline.
+  void AddTrace(const TraceView& trace);
+
+  // Adds the plan of the module in the last snapshot. Steps for graphs that the snapshot does not
+  // have stand for no nodes.
+  void AddPlan(const PlanView& plan);
 
   // What a comparison says of one layer: noise over signal, both squared and summed. Takes the
   // place of kernels, whose times the picture shows otherwise.

@@ -73,7 +73,9 @@ std::string InputLines(const Graph& graph, int input) {
 
 int NodeText::Op(const OpDef& op) {
   auto [it, inserted] = ops_.emplace(&op, -1);
-  if (inserted) it->second = strings_->Add(op.name());
+  if (!inserted) return it->second;
+  it->second = strings_->Add(op.name());
+  if (op.schema().views && !op.schema().writes) view_ops_->push_back(it->second);
   return it->second;
 }
 
@@ -101,6 +103,11 @@ int NodeText::Types(const Node& node) {
 }
 
 int NodeText::AttrsOf(const Node& node) {
+  if (node.Is(ops::constant)) {
+    // The number in its attributes means another tensor once constants are renumbered.
+    const std::string lines = AttrLines(node);
+    return lines.empty() ? -1 : strings_->Add(lines);
+  }
   auto [it, inserted] = attrs_.emplace(std::make_pair(&node.op(), node.attr_list()), -1);
   if (inserted) {
     const std::string lines = AttrLines(node);

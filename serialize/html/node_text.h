@@ -25,7 +25,10 @@ std::string InputLines(const Graph& graph, int input);
 // Caches the texts of ops, types and attributes, which are interned values.
 class NodeText {
  public:
-  explicit NodeText(StringTable* strings) : strings_(strings) {}
+  // Adds texts to `strings`, and the names of ops whose results are views of their operands to
+  // `view_ops`.
+  NodeText(StringTable* strings, std::vector<int>* view_ops)
+      : strings_(strings), view_ops_(view_ops) {}
 
   // Fills in op, name, types and attrs.
   template <typename Row>
@@ -56,6 +59,7 @@ class NodeText {
   int AttrsOf(const Node& node);
 
   StringTable* strings_;
+  std::vector<int>* view_ops_;
   absl::flat_hash_map<const OpDef*, int> ops_;
   absl::flat_hash_map<Type, int> types_;
   absl::flat_hash_map<std::pair<const OpDef*, const AttrList*>, int> attrs_;

@@ -14,7 +14,7 @@ namespace weft {
 namespace {
 
 constexpr size_t kMaxSources = 32;
-constexpr size_t kMaxSteps = 16;
+constexpr size_t kMaxChanges = 16;
 // Nested graphs with at most this many nodes are drawn without scopes.
 constexpr int64_t kSmallBody = 40;
 
@@ -161,9 +161,14 @@ int ViewCollector::RegionGraph(const Node& owner, int owner_key, int i) {
   return it->second;
 }
 
-int ViewCollector::FindKey(absl::string_view function, int64_t local) const {
-  auto it = functions_.find(function);
-  return it == functions_.end() ? -1 : LookUp(it->second, local);
+int ViewCollector::FindFunction(absl::string_view name) const {
+  auto it = functions_.find(name);
+  return it == functions_.end() ? -1 : it->second;
+}
+
+int ViewCollector::FindRegion(int graph, int64_t node, int region) const {
+  auto it = regions_.find(std::make_pair(FindKey(graph, node), region));
+  return it == regions_.end() ? -1 : it->second;
 }
 
 int ViewCollector::SourceList(const std::vector<std::string>& names) {
@@ -199,17 +204,17 @@ int ViewCollector::StoryOf(const Module& module, OriginId id) {
   auto [it, inserted] = stories_.emplace(id, -1);
   if (!inserted) return it->second;
   std::vector<int> story;
-  for (const OriginTable::Step& from : module.origins().History(id, kMaxSteps + 1)) {
+  for (const OriginTable::Step& from : module.origins().History(id, kMaxChanges + 1)) {
     StringTable& strings = view_->strings;
     const int rule = from.rule.empty() ? -1 : strings.Add(from.rule);
     const int op = from.op == nullptr ? -1 : strings.Add(from.op->name());
     const auto key =
         std::make_tuple(strings.Add(from.pass), rule, from.rewrite, op, int64_t{from.node});
-    auto [step, is_new] = steps_.emplace(key, view_->steps.size());
-    if (is_new) view_->steps.push_back({std::get<0>(key), rule, from.rewrite, op, from.node});
-    story.push_back(step->second);
+    auto [change, is_new] = changes_.emplace(key, view_->changes.size());
+    if (is_new) view_->changes.push_back({std::get<0>(key), rule, from.rewrite, op, from.node});
+    story.push_back(change->second);
   }
-  if (story.size() > kMaxSteps) story.back() = -1;
+  if (story.size() > kMaxChanges) story.back() = -1;
   auto [list, is_new] = story_ids_.emplace(std::move(story), view_->stories.size());
   if (is_new) view_->stories.push_back(list->first);
   return it->second = list->second;

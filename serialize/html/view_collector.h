@@ -20,12 +20,14 @@ class Module;
 
 class ViewCollector {
  public:
-  explicit ViewCollector(ModuleView* view) : view_(view), text_(&view->strings) {}
+  explicit ViewCollector(ModuleView* view) : view_(view), text_(&view->strings, &view->view_ops) {}
 
   // Adds rows and the changes since the last snapshot.
   absl::Status Collect(const Module& module, ModuleView::Snapshot* snapshot);
-  // Key of a node of the function with that name, or -1. Nested graphs share names.
-  int FindKey(absl::string_view function, int64_t local) const;
+  // Numbers of graphs, and the key of a node in one; -1 if there is none, also for graph -1.
+  int FindFunction(absl::string_view name) const;
+  int FindRegion(int graph, int64_t node, int region) const;
+  int FindKey(int graph, int64_t local) const { return graph < 0 ? -1 : LookUp(graph, local); }
   // Number of the list of these names; -1 for an empty list.
   int SourceList(const std::vector<std::string>& names);
 
@@ -97,7 +99,7 @@ class ViewCollector {
   absl::flat_hash_map<std::pair<int, int>, int> regions_;
   absl::flat_hash_map<ProvenanceId, Source> sources_;
   absl::flat_hash_map<OriginId, int> stories_;
-  absl::flat_hash_map<std::tuple<int, int, int64_t, int, int64_t>, int> steps_;
+  absl::flat_hash_map<std::tuple<int, int, int64_t, int, int64_t>, int> changes_;
   absl::flat_hash_map<std::vector<int>, int> lists_;
   absl::flat_hash_map<std::vector<int>, int> story_ids_;
 };

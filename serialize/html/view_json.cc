@@ -2,80 +2,40 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "serialize/html/json_text.h"
+#include "serialize/html/json_writer.h"
+#include "serialize/html/run_json.h"
 
 namespace weft {
 namespace {
 
 using Row = ModuleView::Row;
 
-class Writer {
+class Writer : public JsonWriter {
  public:
   explicit Writer(const ModuleView& view) : view_(view) {}
 
   std::string Write() {
-    out_ = "{\"version\":1,\"title\":";
-    AppendJsonString(view_.title, &out_);
+    Number("version", 2);
+    Text("title", view_.title);
     List("strings", view_.strings.size(),
          [&](int i) { AppendJsonString(view_.strings[i], &out_); });
     WriteTables();
     WriteRows();
     WriteSnapshots();
-    WriteReports();
+    WriteRemarks();
+    WriteRun(view_, this);
     return std::move(out_) + "}\n";
   }
 
  private:
-  // ,"name":[...]
-  template <typename Item>
-  void List(absl::string_view name, size_t size, Item item) {
-    Name(name);
-    out_ += '[';
-    for (size_t i = 0; i < size; ++i) {
-      if (i > 0) out_ += ',';
-      item(static_cast<int>(i));
-    }
-    out_ += ']';
-  }
-  // The same for numbers.
-  template <typename Item>
-  void Column(absl::string_view name, size_t size, Item item) {
-    List(name, size, [&](int i) { absl::StrAppend(&out_, item(i)); });
-  }
-  // Numbers as differences from the number before.
-  template <typename Item>
-  void Differences(absl::string_view name, size_t size, Item item) {
-    int64_t last = 0;
-    Column(name, size, [&](int i) {
-      const int64_t now = item(i), step = now - last;
-      last = now;
-      return step;
-    });
-  }
-  void Name(absl::string_view name) {
-    absl::StrAppend(&out_, out_.back() == '{' ? "" : ",", "\"", name, "\":");
-  }
-  template <typename Body>
-  void Object(absl::string_view name, Body body) {
-    Name(name);
-    out_ += '{';
-    body();
-    out_ += '}';
-  }
-  void Numbers(const std::vector<int>& numbers) {
-    out_ += '[';
-    for (size_t i = 0; i < numbers.size(); ++i) {
-      absl::StrAppend(&out_, i == 0 ? "" : ",", numbers[i]);
-    }
-    out_ += ']';
-  }
-
   void WriteTables() {
     const auto& scopes = view_.scopes.scopes();
     Object("scopes", [&] {
       Column("parent", scopes.size(), [&](int i) { return scopes[i].parent; });
       Column("name", scopes.size(), [&](int i) { return scopes[i].name; });
     });
+    Name("viewOps");
+    Numbers(view_.view_ops);
     const auto& graphs = view_.graphs;
     Object("graphs", [&] {
       Column("name", graphs.size(), [&](int i) { return graphs[i].name; });
@@ -88,13 +48,13 @@ class Writer {
       Differences("local", keys.size(), [&](int i) { return keys[i].local; });
     });
     List("sources", view_.source_lists.size(), [&](int i) { Numbers(view_.source_lists[i]); });
-    const auto& steps = view_.steps;
-    Object("steps", [&] {
-      Column("pass", steps.size(), [&](int i) { return steps[i].pass; });
-      Column("rule", steps.size(), [&](int i) { return steps[i].rule; });
-      Column("rewrite", steps.size(), [&](int i) { return steps[i].rewrite; });
-      Column("op", steps.size(), [&](int i) { return steps[i].op; });
-      Column("node", steps.size(), [&](int i) { return steps[i].node; });
+    const auto& changes = view_.changes;
+    Object("changes", [&] {
+      Column("pass", changes.size(), [&](int i) { return changes[i].pass; });
+      Column("rule", changes.size(), [&](int i) { return changes[i].rule; });
+      Column("rewrite", changes.size(), [&](int i) { return changes[i].rewrite; });
+      Column("op", changes.size(), [&](int i) { return changes[i].op; });
+      Column("node", changes.size(), [&](int i) { return changes[i].node; });
     });
     List("stories", view_.stories.size(), [&](int i) { Numbers(view_.stories[i]); });
   }
@@ -144,14 +104,16 @@ class Writer {
     const auto& snapshots = view_.snapshots;
     List("snapshots", snapshots.size(), [&](int s) {
       const ModuleView::Snapshot& snapshot = snapshots[s];
-      out_ += "{\"path\":";
-      AppendJsonString(snapshot.path, &out_);
-      Name("text");
-      AppendJsonString(snapshot.text, &out_);
+      out_ += '{';
+      Text("path", snapshot.path);
+      Text("text", snapshot.text);
+      if (snapshot.microseconds > 0) {
+        Name("us");
+        absl::StrAppendFormat(&out_, "%.3f", snapshot.microseconds);
+      }
       const auto& placed = snapshot.placed;
       if (s == 0) {
-        Name("count");
-        absl::StrAppend(&out_, placed.size());
+        Number("count", placed.size());
       } else {
         Differences("removed", snapshot.removed.size(), [&](int i) { return snapshot.removed[i]; });
         Differences("rows", placed.size(), [&](int i) { return placed[i].row; });
@@ -161,7 +123,7 @@ class Writer {
     });
   }
 
-  void WriteReports() {
+  void WriteRemarks() {
     const auto& remarks = view_.remarks;
     Object("remarks", [&] {
       Column("snapshot", remarks.size(), [&](int i) { return remarks[i].snapshot; });
@@ -172,27 +134,10 @@ class Writer {
       Column("sources", remarks.size(), [&](int i) { return remarks[i].sources; });
       List("keys", remarks.size(), [&](int i) { Numbers(remarks[i].keys); });
     });
-    Name("remarksLeftOut");
-    absl::StrAppend(&out_, view_.remarks_left_out);
-    if (view_.shows_errors) {
-      Name("errors");
-      absl::StrAppend(&out_, "true");
-    }
-    const auto& kernels = view_.kernels;
-    Object("kernels", [&] {
-      Column("name", kernels.size(), [&](int i) { return kernels[i].name; });
-      Column("us", kernels.size(), [&](int i) {
-        const double us = kernels[i].microseconds;
-        return view_.shows_errors ? absl::StrFormat("%.9g", us) : absl::StrFormat("%.3f", us);
-      });
-      Column("calls", kernels.size(), [&](int i) { return kernels[i].calls; });
-      Column("bytes", kernels.size(), [&](int i) { return kernels[i].bytes; });
-      Column("sources", kernels.size(), [&](int i) { return kernels[i].sources; });
-    });
+    Number("remarksLeftOut", view_.remarks_left_out);
   }
 
   const ModuleView& view_;
-  std::string out_;
 };
 
 }  // namespace

@@ -122,6 +122,40 @@ TEST(Extensions, OpsThatAreRefused) {
   EXPECT_EQ(Message(mine.AddOp(&half)), "there is an op called half already");
 }
 
+TEST(Extensions, NamesInOnnxThatAreRefused) {
+  Extensions mine;
+  EXPECT_THAT(Message(mine.AddOp(&half, OnnxName{"ai.onnx", "Half"})), HasSubstr("\"ai.onnx\""));
+  static const OpDef sized(
+      "sized", OpSpec("sized(SymInt* n) -> Tensor", "").Infer(ops::InferUnaryFloat).Eval(EvalHalf));
+  EXPECT_THAT(Message(mine.AddOp(&sized, OnnxName{"acme", "Sized"})), HasSubstr("sizes"));
+  EXPECT_EQ(mine.ops().Find("half"), nullptr);  // Nothing was added.
+  EXPECT_TRUE(mine.AddOp(&half, OnnxName{"acme", "Half"}).ok());
+  EXPECT_EQ(Message(mine.AddOp(&quarter, OnnxName{"acme", "Half"})),
+            "there is an op called acme::Half already");
+  EXPECT_EQ(mine.ops().Find("quarter"), nullptr);
+  EXPECT_EQ(mine.ops().FindInOnnx("acme", "Half"), &half);
+  EXPECT_EQ(mine.ops().FindInOnnx("acme", "Quarter"), nullptr);
+}
+
+TEST(Extensions, OpsOfRuleFiles) {
+  Extensions mine;
+  ASSERT_TRUE(mine.AddRules("op third(x) onnx \"acme::Third\" = x / 3", "a").ok());
+  ASSERT_TRUE(mine.AddRules("op ninth(x) = third(third(x))", "b").ok());
+  EXPECT_NE(mine.ops().Find("ninth"), nullptr);
+  EXPECT_EQ(mine.ops().FindInOnnx("acme", "Third"), mine.ops().Find("third"));
+  EXPECT_EQ(Message(mine.AddRules("op third(x) = x / 4", "c")),
+            "c:1:4: there is an op called third already");
+  EXPECT_EQ(Message(mine.AddRules("op other(x) onnx \"acme::Third\" = x / 3", "d")),
+            "d:1:18: there is an op for acme::Third already");
+  // A file with an error adds nothing.
+  EXPECT_FALSE(mine.AddRules("op sixth(x) = x / 6\nop", "e").ok());
+  EXPECT_EQ(mine.ops().Find("sixth"), nullptr);
+  static const OpDef third(
+      "third",
+      OpSpec("third(Tensor self) -> Tensor", "").Infer(ops::InferUnaryFloat).Eval(EvalHalf));
+  EXPECT_EQ(Message(mine.AddOp(&third)), "there is an op called third already");
+}
+
 TEST(Extensions, PassesAndPipelinesThatAreRefused) {
   Extensions mine;
   EXPECT_TRUE(mine.AddPass(CreateHalvePass).ok());

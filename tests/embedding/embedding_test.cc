@@ -217,6 +217,19 @@ func @main(%x: f32[s0, 3]) -> f32[s0, 3] {
   EXPECT_THAT(onnx.output, HasSubstr("twice"));
 }
 
+TEST_F(EmbeddingTest, APluginsOpRunsInAKernel) {
+  std::ofstream(Scratch() / "squash.weft")
+      << "func @main(%x: f32[n]) -> f32[n] {\n  %0 = neg(%x)\n  %1 = squash(%0, limit=2.0)\n"
+         "  %2 = relu(%1)\n  return %2\n}\n";
+  const std::string load = "--load=twice/libtwice.so ";
+  EXPECT_EQ(Opt(load + "--emit=onnx -o squash.onnx squash.weft").status, 0);
+  EXPECT_THAT(Opt(load + "--emit=text squash.onnx").output, HasSubstr("squash(%0, limit=2.0)"));
+  const Ran plan = Opt(load + "--target=cpu --emit=plan squash.onnx");
+  const size_t launch = plan.output.find("  launch ");
+  EXPECT_EQ(plan.output.find("  launch ", launch + 1), std::string::npos) << plan.output;
+  EXPECT_THAT(plan.output, AllOf(HasSubstr("  launch "), Not(HasSubstr("squash("))));
+}
+
 TEST_F(EmbeddingTest, OtherToolsLoadPlugins) {
   std::ofstream(Scratch() / "twice.weft")
       << "func @main(%x: f32[2]) -> f32[2] {\n  %0 = twice(%x)\n  %1 = sin(%0)\n  return %1\n}\n";
@@ -241,6 +254,7 @@ TEST_F(EmbeddingTest, AProgramInCRunsModels) {
   EXPECT_THAT(Documented("run_model/run_model examples/resnet.onnx").output,
               HasSubstr("logits: [2, "));
   EXPECT_THAT(Documented("by-hand examples/transformer.onnx 3").output, HasSubstr(": [3, 3, "));
+  EXPECT_THAT(Documented("run_model/own_op").output, HasSubstr("above the limit: 2 and 1"));
   const Ran bad = Shell("run_model/run_model examples/algebra.rules");
   EXPECT_EQ(bad.status, 1);
   EXPECT_THAT(bad.output, HasSubstr("run_model: module_load: "));

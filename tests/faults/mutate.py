@@ -157,6 +157,14 @@ FIRST_TESTS = {
     "api/compiled_file": [["//tests/serialize/flat:weftb_test"]],
     "tests/trust/judge": [["//tests/trust:judge_test"]],
     "tools/bench/": [["//tests/examples:device_tool_test", "//tests/tools:bench_test"]],
+    "graph/ops/formula": [["//tests/passes/engine:rule_ops_test"], ["//tests/api:own_ops_test"]],
+    "passes/engine/rules/": [["//tests/passes/engine:rule_ops_test",
+                              "//tests/passes/engine:rule_file_test"]],
+    "api/extensions": [["//tests/api:extensions_test"]],
+    "api/c/library/": [["//tests/api/c:own_ops_test", "//tests/api/c:state_test",
+                        "//tests/api/c:weft_api_test"]],
+    "backends/runtime/host_": [["//tests/api/c:host_test"]],
+    "serialize/onnx/": [["//tests/serialize/onnx:own_ops_test"]],
     "graph/ops/": [
         [
             "//tests/graph/ops:conformance_test",
@@ -203,6 +211,7 @@ TABLES = {
     "files": mutations.FILES,
     "checks": mutations.CHECKS,
     "cuda": mutations.CUDA,
+    "own_ops": mutations.OWN_OPS,
 }
 
 

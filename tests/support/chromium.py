@@ -20,16 +20,24 @@ class Browser:
 
     # `local_state`: settings of the browser itself, as its file "Local State" has them.
     def __init__(self, program, size, local_state=None):
-        self.profile = tempfile.TemporaryDirectory()
+        # Processes of a browser that ends may still write there.
+        self.profile = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
         if local_state is not None:
             (pathlib.Path(self.profile.name) / "Local State").write_text(json.dumps(local_state))
         self.process = subprocess.Popen(
             [program, "--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
-             "--remote-debugging-port=0", "--window-size=%d,%d" % size,
+             "--disable-dev-shm-usage", "--remote-debugging-port=0", "--window-size=%d,%d" % size,
              "--user-data-dir=" + self.profile.name, "about:blank"],
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            env={**os.environ, "HOME": self.profile.name}, stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL)
         port_file = pathlib.Path(self.profile.name) / "DevToolsActivePort"
+        last = time.monotonic() + 60
         while not port_file.exists() or "\n" not in port_file.read_text():
+            if time.monotonic() > last:
+                raise RuntimeError("%s does not start" % program)
+            if self.process.poll() is not None:
+                raise RuntimeError("%s ends at its start, with status %d" %
+                                   (program, self.process.returncode))
             time.sleep(0.05)
         port = int(port_file.read_text().split()[0])
         pages = json.load(urllib.request.urlopen("http://127.0.0.1:%d/json" % port))
@@ -107,6 +115,18 @@ class Browser:
         for kind in ["mousePressed", "mouseReleased"]:
             self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left",
                       clickCount=times)
+        self.frame()
+
+    def hover(self, x, y):
+        self.call("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
+        self.frame()
+
+    # A key by its name, such as "Enter", or the character that it types.
+    def key(self, key, code=0):
+        text = {"text": key} if len(key) == 1 else {}
+        self.call("Input.dispatchKeyEvent", type="keyDown", key=key, windowsVirtualKeyCode=code,
+                  **text)
+        self.call("Input.dispatchKeyEvent", type="keyUp", key=key, windowsVirtualKeyCode=code)
         self.frame()
 
     def shot(self, path):

@@ -12,6 +12,7 @@ namespace weft {
 namespace {
 
 using testing::AllOf;
+using testing::ContainsRegex;
 using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
@@ -229,6 +230,22 @@ TEST_F(OptTest, PicturesOfThePipeline) {
   // Other bytes would be those of times or addresses.
   EXPECT_EQ(Run("--emit=html -o again.html in.weft"), 0);
   EXPECT_TRUE(Read("again.html") == page);
+  // With statistics there are times.
+  EXPECT_THAT(page, Not(ContainsRegex("\"us\":[0-9]")));
+  EXPECT_EQ(Run("--emit=html,stats -o timed.html in.weft"), 0);
+  EXPECT_THAT(Read("timed.html"), ContainsRegex("\"us\":[0-9]"));
+}
+
+TEST_F(OptTest, PicturesWithAPlan) {
+  EXPECT_EQ(Run("--emit=html -o out.html in.weft"), 0);
+  EXPECT_THAT(Read("out.html"), HasSubstr("\"plan\":{\"name\":[],"));
+  EXPECT_EQ(Run("--target=cpu --emit=html -o out.html in.weft"), 0) << err_;
+  EXPECT_THAT(Read("out.html"), AllOf(HasSubstr("launch @"), HasSubstr("extern \\\"C\\\"")));
+  // What cannot be lowered has a picture without a plan.
+  Write("writes.weft", "func @main(%x: f32[2]) {\n  %0 = copy_(%x, %x)\n  return %0\n}\n");
+  EXPECT_EQ(Run("--target=cpu --passes=none --emit=html -o out.html writes.weft"), 0);
+  EXPECT_THAT(err_, HasSubstr("the picture has no plan: "));
+  EXPECT_THAT(Read("out.html"), HasSubstr("\"plan\":{\"name\":[],"));
 }
 
 TEST_F(OptTest, PicturesWithATrace) {

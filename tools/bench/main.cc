@@ -363,6 +363,7 @@ absl::StatusOr<int> Run(Options o, const std::vector<std::string>& positional) {
   const int threads = ThreadsOf(o.prepare.target.options);
   if (threads > 0) omp_set_num_threads(threads);
   WEFT_ASSIGN_OR_RETURN(bench::ProgramOptions options, ReadProgram(o, positional[0]));
+  options.ops = &extensions.ops();
   Json json = {{"model", positional[0]},
                {"small", o.small},
                {"target", o.prepare.target.target},

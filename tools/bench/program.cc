@@ -27,6 +27,7 @@ absl::StatusOr<std::vector<HostTensor>> SeededInputs(const Graph& graph,
 absl::StatusOr<std::vector<HostTensor>> LoadFile(const ProgramOptions& options, Program* program) {
   LoadOptions load;
   load.input_values = options.inputs;
+  load.ops = options.ops;
   absl::StatusOr<std::unique_ptr<Module>> module;
   program->import_ms = TimeMs([&] { module = tools::LoadShown(options.model, load); });
   WEFT_RETURN_IF_ERROR(module.status());

@@ -15,6 +15,7 @@
 
 namespace weft {
 class Graph;
+class OpRegistry;
 }  // namespace weft
 
 namespace weft::bench {
@@ -26,6 +27,8 @@ struct ProgramOptions {
   bool small = false;
   // Values of inputs, by name; other inputs are seeded.
   std::map<std::string, HostTensor> inputs;
+  // The ops that a file may use; null: the built-in ones. Outlives the program.
+  const OpRegistry* ops = nullptr;
 };
 
 struct Program {

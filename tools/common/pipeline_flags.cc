@@ -17,8 +17,8 @@ void AddAdmitFlag(FlagSet& flags, std::string* admit) {
 
 void AddRulesFlag(FlagSet& flags, std::string* rules) {
   flags.String("rules", rules, "FILE",
-               "Rewrite rules for canonicalize (docs/rule-files.md). Each is\n"
-               "tested on random instances first; wrong rules are refused");
+               "Rewrite rules for canonicalize, and ops (docs/rule-files.md). Each\n"
+               "rule is tested on random instances first; wrong ones are refused");
 }
 
 void AddPipelineFlags(FlagSet& flags, PipelineFlags* pipeline) {

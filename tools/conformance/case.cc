@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "api/check/compare.h"
+#include "api/extensions.h"
 #include "api/model_io.h"
 #include "api/test_data.h"
 #include "graph/ir/graph.h"
@@ -62,9 +63,16 @@ std::vector<std::string> DataSets(const Case& c) {
   return folders;
 }
 
+// For models that use the ops of the extensions.
+LoadOptions LoadOptionsOf(const CaseOptions& options) {
+  LoadOptions load;
+  if (options.extensions != nullptr) load.ops = &options.extensions->ops();
+  return load;
+}
+
 // Loads, compiles and runs the model on one data set.
 CaseResult RunDataSet(const Case& c, const std::string& data_folder, const CaseOptions& options) {
-  LoadOptions load;
+  LoadOptions load = LoadOptionsOf(options);
   auto module = LoadModel(c.model, load);
   if (!module.ok() && module.status().code() != absl::StatusCode::kUnimplemented) {
     // Shapes may depend on the inputs' values, so the program is made for these.
@@ -94,7 +102,7 @@ CaseResult RunDataSet(const Case& c, const std::string& data_folder, const CaseO
 
 // A light model has no inputs on disk: element i of n is i / n.
 CaseResult RunLight(const Case& c, const CaseOptions& options) {
-  auto module = LoadModel(c.model);
+  auto module = LoadModel(c.model, LoadOptionsOf(options));
   if (!module.ok()) return FromStatus(module.status());
   auto program = CaseProgram::Make(*std::move(module), options);
   if (!program.ok()) return FromStatus(program.status());

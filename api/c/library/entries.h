@@ -22,6 +22,8 @@ void TextDestroy(weft_text* text);
 // modules.cc
 weft_error* ModuleLoad(const char* path, const weft_load_options* options, weft_module** module);
 weft_error* ModuleParse(const char* text, size_t size, const char* name, weft_module** module);
+weft_error* ModuleParseWith(const char* text, size_t size, const char* name,
+                            const weft_load_options* options, weft_module** module);
 weft_error* ModuleClone(const weft_module* module, weft_module** clone);
 void ModuleDestroy(weft_module* module);
 weft_error* ModuleRunPasses(weft_module* module, const weft_pass_options* options);
@@ -62,6 +64,26 @@ void SetLogCallback(void (*line)(void* context, const char* text, size_t size), 
 weft_error* ProfileStart(weft_profile** profile);
 void ProfileStep(weft_profile* profile);
 weft_error* ProfileStop(weft_profile* profile, const char* path);
+
+// extensions.cc
+weft_error* ExtensionsCreate(weft_extensions** extensions);
+void ExtensionsDestroy(weft_extensions* extensions);
+weft_error* ExtensionsAddOp(weft_extensions* extensions, const weft_op* op);
+weft_error* ExtensionsAddRules(weft_extensions* extensions, const char* text, size_t size,
+                               const char* name);
+
+// op_call.cc
+size_t OpCallNumOperands(const weft_op_call* call);
+const char* OpCallOperandType(const weft_op_call* call, size_t operand);
+const weft_attr* OpCallAttr(const weft_op_call* call, const char* name);
+void OpCallSetType(weft_op_call* call, size_t result, const char* type);
+const weft_tensor* OpCallOperand(const weft_op_call* call, size_t operand);
+const weft_tensor* OpCallResult(const weft_op_call* call, size_t result);
+void OpCallFail(weft_op_call* call, const char* message);
+
+// host.cc
+weft_error* SetAllocator(void* (*allocate)(void* context, size_t size, size_t alignment),
+                         void (*release)(void* context, void* memory, size_t size), void* context);
 
 }  // namespace weft::c
 

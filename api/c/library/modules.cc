@@ -37,6 +37,33 @@ absl::StatusOr<CompileOptions> CompileOptionsFrom(const char* passes, const char
   return options;
 }
 
+// LoadOptions, and the extensions that they refer to.
+struct Loading {
+  explicit Loading(const weft_load_options& given) {
+    options.parameters_as_inputs = given.parameters_as_state != 0;
+    if (given.extensions == nullptr) return;
+    extensions = given.extensions->shared;
+    options.ops = &extensions->value.ops();
+  }
+
+  LoadOptions options;
+  ExtensionsRef extensions;
+};
+
+absl::Status Parse(const char* text, size_t size, const char* name,
+                   const weft_load_options* options, weft_module** module) {
+  WEFT_RETURN_IF_ERROR(CheckGiven(module, "module"));
+  *module = nullptr;
+  WEFT_RETURN_IF_ERROR(CheckGiven(text, "text"));
+  WEFT_ASSIGN_OR_RETURN(const weft_load_options given, OptionsFrom(options));
+  const Loading loading(given);
+  WEFT_ASSIGN_OR_RETURN(
+      auto parsed, LoadModelText(absl::string_view(text, size), name != nullptr ? name : "text",
+                                 loading.options));
+  *module = new weft_module{loading.extensions, std::move(parsed)};
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 weft_error* ModuleLoad(const char* path, const weft_load_options* options, weft_module** module) {
@@ -45,24 +72,20 @@ weft_error* ModuleLoad(const char* path, const weft_load_options* options, weft_
     *module = nullptr;
     WEFT_RETURN_IF_ERROR(CheckGiven(path, "path"));
     WEFT_ASSIGN_OR_RETURN(const weft_load_options given, OptionsFrom(options));
-    LoadOptions load;
-    load.parameters_as_inputs = given.parameters_as_state != 0;
-    WEFT_ASSIGN_OR_RETURN(auto loaded, LoadModel(path, load));
-    *module = new weft_module{std::move(loaded)};
+    const Loading loading(given);
+    WEFT_ASSIGN_OR_RETURN(auto loaded, LoadModel(path, loading.options));
+    *module = new weft_module{loading.extensions, std::move(loaded)};
     return absl::OkStatus();
   });
 }
 
 weft_error* ModuleParse(const char* text, size_t size, const char* name, weft_module** module) {
-  return Guarded("module_parse", [&]() -> absl::Status {
-    WEFT_RETURN_IF_ERROR(CheckGiven(module, "module"));
-    *module = nullptr;
-    WEFT_RETURN_IF_ERROR(CheckGiven(text, "text"));
-    WEFT_ASSIGN_OR_RETURN(
-        auto parsed, LoadModelText(absl::string_view(text, size), name != nullptr ? name : "text"));
-    *module = new weft_module{std::move(parsed)};
-    return absl::OkStatus();
-  });
+  return Guarded("module_parse", [&] { return Parse(text, size, name, nullptr, module); });
+}
+
+weft_error* ModuleParseWith(const char* text, size_t size, const char* name,
+                            const weft_load_options* options, weft_module** module) {
+  return Guarded("module_parse_with", [&] { return Parse(text, size, name, options, module); });
 }
 
 weft_error* ModuleClone(const weft_module* module, weft_module** clone) {
@@ -70,7 +93,7 @@ weft_error* ModuleClone(const weft_module* module, weft_module** clone) {
     WEFT_RETURN_IF_ERROR(CheckGiven(clone, "clone"));
     *clone = nullptr;
     WEFT_RETURN_IF_ERROR(CheckGiven(module, "module"));
-    *clone = new weft_module{module->value->Clone()};
+    *clone = new weft_module{module->extensions, module->value->Clone()};
     return absl::OkStatus();
   });
 }
@@ -87,6 +110,7 @@ weft_error* ModuleRunPasses(weft_module* module, const weft_pass_options* option
       if (!level) return UnknownName("level of checks", given.verify);
       compile.verify = *level;
     }
+    UseExtensions(module->extensions, &compile);
     return Compile(*module->value, compile).status();
   });
 }
@@ -124,7 +148,8 @@ weft_error* ModuleCompile(const weft_module* module, const char* path,
     WEFT_RETURN_IF_ERROR(CheckGiven(path, "path"));
     WEFT_ASSIGN_OR_RETURN(const weft_file_options given, OptionsFrom(options));
     const char* target = given.target != nullptr ? given.target : "cpu";
-    WEFT_ASSIGN_OR_RETURN(const CompileOptions compile, CompileOptionsFrom(given.passes, target));
+    WEFT_ASSIGN_OR_RETURN(CompileOptions compile, CompileOptionsFrom(given.passes, target));
+    UseExtensions(module->extensions, &compile);
     WEFT_ASSIGN_OR_RETURN(const Backend* backend, BuiltinBackends().Find(target));
     CompiledFileOptions file;
     file.graph = given.strip_graph == 0;

@@ -4,10 +4,12 @@
 
 #include <memory>
 
+#include "api/c/library/extensions.h"
 #include "api/c/weft.h"
 #include "graph/ir/module.h"
 
 struct weft_module {
+  weft::c::ExtensionsRef extensions;  // Null: none. Outlives the module.
   std::unique_ptr<weft::Module> value;
 };
 

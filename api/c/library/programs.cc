@@ -190,10 +190,12 @@ weft_error* ProgramCreate(const weft_module* module, const weft_program_options*
     WEFT_RETURN_IF_ERROR(CheckGiven(module, "module"));
     WEFT_ASSIGN_OR_RETURN(const weft_program_options given, OptionsFrom(options));
     WEFT_ASSIGN_OR_RETURN(ProgramOptions compile, ProgramOptionsFrom(given));
+    UseExtensions(module->extensions, &compile.compile);
     WEFT_ASSIGN_OR_RETURN(const Backend* backend, FindBackend(compile));
     WEFT_ASSIGN_OR_RETURN(Program compiled,
                           Program::Create(module->value->Clone(), std::move(compile)));
     auto made = std::make_unique<weft_program>();
+    made->extensions = module->extensions;
     Describe(compiled.main(), made.get());
     made->states = compiled.state_names();
     made->runs_plans = backend->runs_plans();

@@ -11,6 +11,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "api/c/library/extensions.h"
 #include "api/c/weft.h"
 #include "api/compiled_program.h"
 #include "api/program.h"
@@ -31,6 +32,7 @@ struct Value {
 
 // One of `compiled` and `plan` is set.
 struct weft_program {
+  weft::c::ExtensionsRef extensions;  // Null: none. Outlives the program.
   std::optional<weft::Program> compiled;
   std::optional<weft::CompiledProgram> plan;
   std::vector<std::unique_ptr<weft::c::Value>> inputs;

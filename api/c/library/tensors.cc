@@ -153,9 +153,7 @@ absl::StatusOr<HostTensor> ViewOf(std::shared_ptr<HostBuffer> buffer, const Layo
 // A tensor that was given away, with the memory behind it.
 struct Given {
   weft_managed_tensor managed = {};
-  HostTensor tensor;
-  std::vector<int64_t> dims;
-  std::vector<int64_t> strides;
+  std::unique_ptr<TensorView> view;
 };
 
 void DestroyGiven(weft_managed_tensor* self) { delete static_cast<Given*>(self->context); }
@@ -197,26 +195,33 @@ HostTensor CopyTensor(const HostTensor& tensor) {
   return copy;
 }
 
-OwnedTensor GiveTensor(HostTensor tensor, bool read_only) {
+std::unique_ptr<TensorView> ViewTensor(HostTensor tensor) {
   // DLPack says where a tensor begins in bytes.
   if (DTypeBits(tensor.dtype()) < 8) tensor = tensor.Contiguous();
+  auto view = std::make_unique<TensorView>();
+  view->memory = std::move(tensor);
+  const HostTensor& kept = view->memory;
+  view->dims.assign(kept.dims().begin(), kept.dims().end());
+  view->strides.assign(kept.strides().begin(), kept.strides().end());
+  view->tensor.data = kept.raw();
+  view->tensor.device = {kHostDevice, 0};
+  view->tensor.ndim = kept.rank();
+  view->tensor.dtype = TypeFrom(kept.dtype());
+  view->tensor.shape = view->dims.data();
+  view->tensor.strides = view->strides.data();
+  return view;
+}
+
+OwnedTensor GiveTensor(HostTensor tensor, bool read_only) {
   auto given = std::make_unique<Given>();
-  given->tensor = std::move(tensor);
-  const HostTensor& kept = given->tensor;
-  given->dims.assign(kept.dims().begin(), kept.dims().end());
-  given->strides.assign(kept.strides().begin(), kept.strides().end());
+  given->view = ViewTensor(std::move(tensor));
   weft_managed_tensor& managed = given->managed;
   managed.version_major = kDlpackMajor;
   managed.version_minor = kDlpackMinor;
   managed.context = given.get();
   managed.deleter = DestroyGiven;
   managed.flags = read_only ? WEFT_TENSOR_READ_ONLY : 0;
-  managed.tensor.data = kept.raw();
-  managed.tensor.device = {kHostDevice, 0};
-  managed.tensor.ndim = kept.rank();
-  managed.tensor.dtype = TypeFrom(kept.dtype());
-  managed.tensor.shape = given->dims.data();
-  managed.tensor.strides = given->strides.data();
+  managed.tensor = given->view->tensor;
   return OwnedTensor(&given.release()->managed);
 }
 

@@ -2,8 +2,10 @@
 #ifndef WEFT_API_C_LIBRARY_TENSORS_H_
 #define WEFT_API_C_LIBRARY_TENSORS_H_
 
+#include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -33,6 +35,16 @@ absl::StatusOr<HostTensor> TakeTensor(OwnedTensor tensor, absl::string_view name
 
 // A copy in memory of its own, dense.
 HostTensor CopyTensor(const HostTensor& tensor);
+
+// A weft_tensor that shows a tensor, with what it points to. Its memory is the tensor's, dense for
+// 4-bit elements.
+struct TensorView {
+  weft_tensor tensor = {};
+  HostTensor memory;
+  std::vector<int64_t> dims;
+  std::vector<int64_t> strides;
+};
+std::unique_ptr<TensorView> ViewTensor(HostTensor tensor);
 
 // Gives the tensor away. `read_only`: something else has a part in its memory.
 OwnedTensor GiveTensor(HostTensor tensor, bool read_only);

@@ -216,7 +216,9 @@ absl::StatusOr<CcUnit> EmitCc(absl::Span<const Kernel* const> kernels, const CcT
     WEFT_RETURN_IF_ERROR(cc::EmitKernel(*kernels[i], &nests, &text, &kernel));
     unit.kernels.push_back(std::move(kernel));
   }
-  unit.text = absl::StrCat(cc::Prelude(target, lanes, nests.functions()), nests.text(), text);
+  unit.text = cc::Prelude(target, lanes, nests.functions());
+  unit.prelude_bytes = unit.text.size();
+  absl::StrAppend(&unit.text, nests.text(), text);
   return unit;
 }
 

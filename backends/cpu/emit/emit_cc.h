@@ -52,6 +52,8 @@ struct CcKernel {
 
 struct CcUnit {
   std::string text;
+  // Number of bytes at the beginning of the text that declare what the kernels use.
+  size_t prelude_bytes = 0;
   std::vector<CcKernel> kernels;
 };
 

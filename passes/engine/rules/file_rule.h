@@ -85,10 +85,6 @@ struct FileRule {
   Rule ToRule() const;
 };
 
-absl::StatusOr<std::vector<std::unique_ptr<FileRule>>> ParseFileRules(absl::string_view text,
-                                                                      absl::string_view file,
-                                                                      const OpRegistry& registry);
-
 // Compares both sides on random instances. Returns their number; an error has the counterexample.
 absl::StatusOr<int> CheckFileRule(const FileRule& file_rule, const Rule& rule,
                                   const OpRegistry& registry, uint64_t seed);

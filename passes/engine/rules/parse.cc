@@ -10,9 +10,13 @@
 
 namespace weft {
 
-absl::StatusOr<std::vector<std::unique_ptr<FileRule>>> RuleParser::Run() {
-  std::vector<std::unique_ptr<FileRule>> rules;
+absl::StatusOr<RuleFile> RuleParser::Run() {
   while (!AtEnd()) {
+    if (Peek("op")) {
+      WEFT_RETURN_IF_ERROR(ParseOwnOp());
+      continue;
+    }
+    std::vector<std::unique_ptr<FileRule>>& rules = contents_.rules;
     rules.push_back(std::make_unique<FileRule>());
     rule_ = rules.back().get();
     WEFT_RETURN_IF_ERROR(ParseRule());
@@ -22,7 +26,7 @@ absl::StatusOr<std::vector<std::unique_ptr<FileRule>>> RuleParser::Run() {
       }
     }
   }
-  return rules;
+  return std::move(contents_);
 }
 
 int RuleParser::IndexOf(absl::string_view name, std::vector<std::string>* names) {
@@ -53,7 +57,7 @@ absl::Status RuleParser::CheckVariables() const {
 
 absl::Status RuleParser::ParseRule() {
   const size_t begin = Mark();
-  WEFT_RETURN_IF_ERROR(Expect("rule"));
+  if (!Take("rule")) return Error("expected 'rule' or 'op'");
   rule_->where = Where();
   WEFT_ASSIGN_OR_RETURN(rule_->name, Kebab("the rule's name"));
   WEFT_RETURN_IF_ERROR(ParseContract());
@@ -152,9 +156,8 @@ absl::StatusOr<const OpDef*> RuleParser::Op(absl::string_view name) const {
   return op;
 }
 
-absl::StatusOr<std::vector<std::unique_ptr<FileRule>>> ParseFileRules(absl::string_view text,
-                                                                      absl::string_view file,
-                                                                      const OpRegistry& registry) {
+absl::StatusOr<RuleFile> ParseRuleFile(absl::string_view text, absl::string_view file,
+                                       const OpRegistry& registry) {
   return RuleParser(text, file, registry).Run();
 }
 

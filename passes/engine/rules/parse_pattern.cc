@@ -9,6 +9,16 @@
 #include "passes/engine/rules/parser.h"
 
 namespace weft {
+namespace {
+
+// The value of a literal that is a word; nullopt for other words.
+std::optional<AttrValue> WordLiteral(absl::string_view word) {
+  if (word == "true" || word == "false") return AttrValue(word == "true");
+  if (std::optional<DType> dtype = ParseDType(word)) return AttrValue(*dtype);
+  return std::nullopt;
+}
+
+}  // namespace
 
 absl::StatusOr<Pattern> RuleParser::ParsePattern(int used) {
   if (used > Pattern::kMaxNodes) {
@@ -106,12 +116,8 @@ absl::StatusOr<AttrTerm> RuleParser::ParseAttr(bool binds) {
     return term;
   }
   const absl::string_view name = TakeName();
-  if (name == "true" || name == "false") {
-    term.literal = AttrValue(name == "true");
-    return term;
-  }
-  if (std::optional<DType> dtype = ParseDType(name)) {
-    term.literal = AttrValue(*dtype);
+  if (std::optional<AttrValue> literal = WordLiteral(name)) {
+    term.literal = *std::move(literal);
     return term;
   }
   if (!binds && Peek("(")) return ParseCall(name);
@@ -161,6 +167,31 @@ absl::StatusOr<AttrValue> RuleParser::Literal() {
   double real = 0;
   (void)absl::SimpleAtod(number, &real);
   return AttrValue(real);
+}
+
+absl::StatusOr<AttrValue> RuleParser::LiteralOf(AttrKind kind, absl::string_view name) {
+  AttrValue value;
+  const absl::string_view word = TakeName();
+  if (word.empty()) {
+    WEFT_ASSIGN_OR_RETURN(value, Literal());
+  } else if (std::optional<AttrValue> literal = WordLiteral(word)) {
+    value = *std::move(literal);
+  } else {
+    return Error(absl::StrCat(word, " is not a value"));
+  }
+  // Integers stand for floats.
+  const SymInt* integer = value.get_if<SymInt>();
+  if (integer != nullptr && kind == AttrKind::kFloat) {
+    value = static_cast<double>(integer->value());
+  }
+  const auto* integers = value.get_if<std::vector<SymInt>>();
+  if (integers != nullptr && kind == AttrKind::kFloats) {
+    std::vector<double> floats;
+    for (const SymInt i : *integers) floats.push_back(static_cast<double>(i.value()));
+    value = std::move(floats);
+  }
+  if (value.Matches(kind)) return value;
+  return Error(absl::StrCat(name, " cannot be ", value.ToString()));
 }
 
 }  // namespace weft

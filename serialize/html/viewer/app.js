@@ -1,4 +1,5 @@
-// The state of the page, and what can be done to it.
+// The state of the page and the actions on it. The functions in `watchers` are called after each
+// change; the objects in `overlays` are painted with the canvas.
 
 class App {
   constructor(data) {
@@ -8,13 +9,22 @@ class App {
     this.painter = new Painter(document.getElementById('canvas'), this.scene);
     this.panel = new Panel(document.getElementById('panel'), this);
     this.options = {constants: false, ghosts: true};
+    this.watchers = [];
+    this.overlays = [];
     this.frame = 0;
+    this.kernel = -1;  // The selected kernel.
     this.number = data.snapshots.length - 1;
     this.makeTree();
-    this.scene.openFirst();
-    this.refresh();
+    this.scene.update();
+  }
+
+  // Shows the graph when all parts of the page have their sizes.
+  begin() {
     this.painter.resize();
-    this.painter.fit();
+    const {clientWidth, clientHeight} = this.painter.canvas;
+    this.scene.openFirst(clientWidth, clientHeight);
+    this.refresh();
+    this.painter.start();
     this.panel.showModule();
   }
 
@@ -22,8 +32,9 @@ class App {
     this.snapshot = makeSnapshot(this.data, this.number);
     this.tree = new Tree(this.data, this.snapshot, this.options);
     this.heat = makeHeat(this.data, this.tree);
-    this.users = null;
+    this.connections = new Connections(this.data, this.tree);
     this.painter.heat = this.heat;
+    this.painter.paths = null;
     this.scene.setTree(this.tree);
   }
 
@@ -37,32 +48,39 @@ class App {
     this.frame = requestAnimationFrame(() => {
       this.frame = 0;
       this.painter.paint();
+      for (const overlay of this.overlays) overlay.paint();
       if (this.firstPaint === undefined) this.firstPaint = performance.now();
     });
+  }
+
+  // Tells the parts of the page that something has changed.
+  changed() {
+    for (const watcher of this.watchers) watcher();
+    this.repaint();
   }
 
   // Keeps what is open, selected and where the window is.
   rebuild() {
     const {painter, scene} = this;
     const id = painter.selected >= 0 ? this.tree.id[painter.selected] : '';
+    const {kernel} = this;
     this.makeTree();
     painter.marked = new Set();
     painter.selected = id === '' ? -1 : this.tree.id.indexOf(id);
     if (scene.visible().boxes > kMaxVisible) scene.closeAll();
     this.refresh();
-    this.select(painter.selected, false);
+    if (kernel >= 0) this.showKernel(kernel, false);
+    else this.select(painter.selected, false);
   }
 
   goTo(number) {
-    document.getElementById('results').hidden = true;
     this.number = Math.max(0, Math.min(this.data.snapshots.length - 1, number));
     this.rebuild();
-    this.showSteps();
   }
 
   toggle(item) {
     if (!this.tree.isGroup(item)) return;
-    // What was clicked stays under the mouse.
+    // The clicked group stays under the mouse.
     const before = this.scene.boxOf.get(item), {view} = this.painter;
     if (this.scene.isOpen(item)) this.scene.closeItem(item);
     else this.scene.openItem(item);
@@ -72,66 +90,84 @@ class App {
       view.x += after.x - before.x;
       view.y += after.y - before.y;
     }
-    this.repaint();
+    this.changed();
   }
 
-  // -1: nothing.
+  // Selects an item, or nothing if it is -1.
   select(item, centre) {
     const {painter} = this;
+    this.kernel = -1;
     painter.selected = item;
-    painter.inputs = painter.users = [];
-    if (item < 0) {
-      this.panel.showModule();
-      this.repaint();
-      return;
-    }
-    if (centre) {
+    painter.paths = null;
+    const {inputs, users} = item < 0 ? {inputs: [], users: []} : this.connections.neighbours(item);
+    painter.inputs = inputs.slice(0, 200);
+    painter.users = users.slice(0, 200);
+    if (item >= 0 && centre) {
       this.scene.reveal(item);
       this.scene.update();
       painter.centre(item);
     }
-    if (this.tree.key[item] >= 0) {
-      const {inputs, users} = this.neighbours(item);
-      painter.inputs = inputs.slice(0, 200);
-      painter.users = users.slice(0, 200);
-    }
-    this.panel.show(item);
-    this.repaint();
+    if (item < 0) this.panel.showModule();
+    else this.panel.show(item);
+    this.changed();
   }
 
-  showKernel(number) {
-    this.painter.selected = -1;
-    this.painter.marked = new Set(this.heat.items[number]);
-    for (const item of this.heat.items[number].slice(0, 100)) this.scene.reveal(item);
-    this.scene.update();
-    if (this.heat.items[number].length > 0) this.painter.centre(this.heat.items[number][0]);
+  // Selects the node of a kernel, or marks its nodes if it has several.
+  showKernel(number, centre = true) {
+    const items = this.heat.items[number];
+    this.select(items.length === 1 ? items[0] : -1, centre);
+    this.kernel = number;
+    this.painter.marked = new Set(items);
+    if (centre) {
+      for (const item of items.slice(0, 100)) this.scene.reveal(item);
+      this.scene.update();
+      if (items.length > 0) this.painter.centre(items[0]);
+    }
     this.panel.showKernel(number);
-    this.repaint();
+    this.changed();
   }
 
-  // The items whose values `item` reads, and those that read its values.
-  neighbours(item) {
-    const {data, tree, snapshot} = this;
-    if (this.users === null) {
-      this.users = new Map();
-      for (const key of snapshot.all) {
-        const row = snapshot.row[key];
-        for (let e = data.first[row]; e < data.first[row + 1]; ++e) {
-          if (data.from[e] < 0) continue;
-          const list = this.users.get(data.from[e]);
-          if (list === undefined) this.users.set(data.from[e], [key]);
-          else if (list[list.length - 1] !== key) list.push(key);
-        }
-      }
+  // The kernels of the selected node or group, or the selected kernel.
+  selectedKernels() {
+    const {heat, tree, painter} = this;
+    if (this.kernel >= 0) return new Set([this.kernel]);
+    if (heat === null || painter.selected < 0) return new Set();
+    const kernels = new Set(), stack = [painter.selected];
+    while (stack.length > 0) {
+      const item = stack.pop();
+      if (tree.isGroup(item)) stack.push(...tree.children[item]);
+      for (const kernel of heat.ofKey.get(tree.key[item]) || []) kernels.add(kernel);
     }
-    const key = tree.key[item], row = snapshot.row[key], found = new Set();
-    for (let e = data.first[row]; e < data.first[row + 1]; ++e) {
-      const other = data.from[e] < 0 ? -1 : tree.itemOfKey[data.from[e]];
-      if (other >= 0) found.add(other);
-    }
-    const inputs = [...found];
-    const users = (this.users.get(key) || []).map((k) => tree.itemOfKey[k]).filter((i) => i >= 0);
-    return {inputs, users};
+    return kernels;
+  }
+
+  // Highlights everything that the selected node depends on and that depends on it; called again,
+  // ends that.
+  togglePaths() {
+    const {painter} = this;
+    const item = painter.selected;
+    if (item < 0 || this.tree.key[item] < 0) return;
+    painter.paths = painter.paths === null ? this.connections.paths(item) : null;
+    this.changed();
+  }
+
+  // Highlights the paths between the selected node and another one.
+  showBetween(item) {
+    const {painter, tree} = this;
+    if (painter.selected < 0 || tree.key[painter.selected] < 0 || tree.key[item] < 0) return;
+    painter.paths = this.connections.between(painter.selected, item);
+    this.changed();
+  }
+
+  // Selects the next node that the pass changed, or with -1 the previous one.
+  nextChange(step) {
+    const {tree, painter} = this;
+    const items = tree.order.filter(
+        (i) => tree.key[i] >= 0 && tree.snapshot.change[tree.key[i]] > 0);
+    if (items.length === 0) return;
+    const at = items.indexOf(painter.selected);
+    const next = at < 0 ? (step > 0 ? 0 : items.length - 1) : at + step + items.length;
+    this.select(items[next % items.length], true);
   }
 
   // Items whose op, name, type, attributes, sources or scope have the text in them.
@@ -156,14 +192,26 @@ class App {
     return hits;
   }
 
+  setColour(colour) {
+    this.painter.colour = colour;
+    this.changed();
+  }
+
+  fit() {
+    this.painter.fit();
+    this.changed();
+  }
+
   openLevel() {
     this.scene.openLevel(kMaxVisible, true);
-    this.refresh();
+    this.scene.update();
+    this.changed();
   }
 
   closeAll() {
     this.scene.closeAll();
-    this.refresh();
+    this.scene.update();
     this.painter.fit();
+    this.changed();
   }
 }

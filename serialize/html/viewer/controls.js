@@ -1,21 +1,24 @@
-// The parts of the page around the canvas.
+// The parts of the page around the canvas: header, passes, search.
+
 class Controls {
   constructor(app) {
     this.app = app;
     this.get = (id) => document.getElementById(id);
-    app.showSteps = () => this.showStep();
     this.get('title').textContent = app.data.title;
     document.title = app.data.title;
     this.listPasses();
     this.bindHeader();
     this.bindSearch();
-    this.bindCanvas();
-    this.bindKeys();
+    this.pointer = new Pointer(app);
+    this.exporter = new Exporter(app);
     window.addEventListener('resize', () => {
-      app.painter.resize();
-      app.repaint();
+      // A window may get its size late.
+      if (app.painter.isAtStart() && app.painter.selected < 0) app.begin();
+      else app.painter.resize();
+      app.changed();
     });
-    this.showStep();
+    this.number = -1;  // The snapshot that the list shows.
+    app.watchers.push(() => this.showStep());
   }
 
   listPasses() {
@@ -28,8 +31,14 @@ class Controls {
                                      [changed, 'change3', '~']]) {
         if (n > 0) row.append(element('span', name, sign + n));
       }
+      if (snapshot.us !== undefined) {
+        row.append(element('span', 'faint time', formatTime(snapshot.us)));
+      }
       row.title = snapshot.text;
-      row.addEventListener('click', () => app.goTo(i));
+      row.addEventListener('click', () => {
+        document.body.classList.remove('shows-passes');
+        app.goTo(i);
+      });
       list.append(row);
     });
     const slider = this.get('slider');
@@ -37,17 +46,32 @@ class Controls {
     slider.addEventListener('input', () => app.goTo(Number(slider.value)));
     this.get('previous').addEventListener('click', () => app.goTo(app.number - 1));
     this.get('next').addEventListener('click', () => app.goTo(app.number + 1));
+    this.get('previous-change').addEventListener('click', () => app.nextChange(-1));
+    this.get('next-change').addEventListener('click', () => app.nextChange(1));
+    this.get('show-passes').addEventListener('click',
+                                             () => document.body.classList.toggle('shows-passes'));
   }
 
   showStep() {
     const {app} = this;
-    this.get('slider').value = String(app.number);
-    const {path} = app.data.snapshots[app.number];
+    if (this.number === app.number) return;
+    this.number = app.number;
+    this.get('results').hidden = true;
+    const {path, us} = app.data.snapshots[app.number];
     const {added, removed, changed} = app.counts[app.number];
+    const slider = this.get('slider');
+    slider.value = String(app.number);
+    slider.setAttribute('aria-valuetext', path);
     this.get('step').textContent = (app.number + 1) + ' / ' + app.data.snapshots.length + '  ' +
-        path + (app.number === 0 ? '' : '  +' + added + ' −' + removed + ' ~' + changed);
+        path + (app.number === 0 ? '' : '  +' + added + ' −' + removed + ' ~' + changed) +
+        (us === undefined ? '' : '  ' + formatTime(us));
+    for (const name of ['previous-change', 'next-change']) {
+      this.get(name).disabled = added + removed + changed === 0;
+    }
     [...this.get('passes').children].forEach((row, i) => {
       row.classList.toggle('current', i === app.number);
+      if (i === app.number) row.setAttribute('aria-current', 'step');
+      else row.removeAttribute('aria-current');
       if (i === app.number) row.scrollIntoView({block: 'nearest'});
     });
   }
@@ -65,22 +89,31 @@ class Controls {
         if (option.value === 'bytes') option.remove();
       }
     }
-    colour.addEventListener('change', () => {
-      app.painter.colour = colour.value;
-      app.repaint();
-    });
+    colour.addEventListener('change', () => app.setColour(colour.value));
     for (const name of ['constants', 'ghosts']) {
       this.get(name).addEventListener('change', () => {
         app.options[name] = this.get(name).checked;
         app.rebuild();
       });
     }
-    this.get('fit').addEventListener('click', () => {
-      app.painter.fit();
-      app.repaint();
-    });
+    this.get('fit').addEventListener('click', () => app.fit());
     this.get('expand').addEventListener('click', () => app.openLevel());
     this.get('collapse').addEventListener('click', () => app.closeAll());
+    for (const kind of ['svg', 'png']) {
+      this.get(kind).addEventListener('click', () => this.exporter.save(kind));
+    }
+  }
+
+  setColour(colour) {
+    const select = this.get('colour');
+    if (![...select.options].some((option) => option.value === colour)) return;
+    select.value = colour;
+    this.app.setColour(colour);
+  }
+
+  setOptions(constants, ghosts) {
+    this.get('constants').checked = this.app.options.constants = constants;
+    this.get('ghosts').checked = this.app.options.ghosts = ghosts;
   }
 
   bindSearch() {
@@ -132,83 +165,6 @@ class Controls {
         results.hidden = true;
       });
       results.append(row);
-    });
-  }
-
-  bindCanvas() {
-    const {app} = this, canvas = this.get('canvas'), {view} = app.painter;
-    const place = (event) => {
-      const corner = canvas.getBoundingClientRect();
-      return [view.x + (event.clientX - corner.left) / view.scale,
-              view.y + (event.clientY - corner.top) / view.scale];
-    };
-    let drag = null;
-    canvas.addEventListener('pointerdown', (event) => {
-      this.get('results').hidden = true;
-      drag = {x: event.clientX, y: event.clientY, moved: false};
-      canvas.setPointerCapture(event.pointerId);
-    });
-    canvas.addEventListener('pointermove', (event) => {
-      if (drag === null) {
-        const box = app.scene.hit(...place(event));
-        canvas.style.cursor = box === null ? 'grab' : 'pointer';
-        return;
-      }
-      const dx = event.clientX - drag.x, dy = event.clientY - drag.y;
-      if (!drag.moved && Math.abs(dx) + Math.abs(dy) < 4) return;
-      drag = {x: event.clientX, y: event.clientY, moved: true};
-      view.x -= dx / view.scale;
-      view.y -= dy / view.scale;
-      app.repaint();
-    });
-    canvas.addEventListener('pointerup', (event) => {
-      if (drag !== null && !drag.moved) this.click(place(event));
-      drag = null;
-    });
-    canvas.addEventListener('dblclick', (event) => {
-      const box = app.scene.hit(...place(event));
-      if (box !== null) app.toggle(box.item);
-    });
-    canvas.addEventListener('wheel', (event) => {
-      event.preventDefault();
-      const [x, y] = place(event);
-      const scale = Math.max(0.01, Math.min(4, view.scale * Math.exp(-event.deltaY * 0.0015)));
-      view.x = x - (x - view.x) * view.scale / scale;
-      view.y = y - (y - view.y) * view.scale / scale;
-      view.scale = scale;
-      app.repaint();
-    }, {passive: false});
-  }
-
-  // The triangle of a group opens and closes it; all else selects.
-  click([x, y]) {
-    const {app} = this, box = app.scene.hit(x, y);
-    if (box === null) {
-      app.select(-1, false);
-    } else if (app.tree.isGroup(box.item) && x < box.x + 24 && y < box.y + kHeader) {
-      app.toggle(box.item);
-    } else {
-      app.select(box.item, false);
-    }
-  }
-
-  bindKeys() {
-    const {app} = this;
-    const actions = {
-      ',': () => app.goTo(app.number - 1),
-      '.': () => app.goTo(app.number + 1),
-      'f': () => this.get('fit').click(),
-      'e': () => app.openLevel(),
-      'c': () => app.closeAll(),
-      '/': () => this.get('search').focus(),
-      'Enter': () => app.painter.selected >= 0 && app.toggle(app.painter.selected),
-      'Escape': () => app.select(-1, false),
-    };
-    document.addEventListener('keydown', (event) => {
-      if (event.target.tagName === 'INPUT' && event.target.type === 'search') return;
-      if (event.ctrlKey || event.metaKey || event.altKey || !(event.key in actions)) return;
-      event.preventDefault();
-      actions[event.key]();
     });
   }
 }

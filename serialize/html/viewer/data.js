@@ -15,16 +15,20 @@ function readData(text) {
     strings: d.strings,
     scopes: d.scopes,
     graphs: d.graphs,
+    viewOps: new Set(d.viewOps),
     keys: {graph: Int32Array.from(d.keys.graph), local: sums(d.keys.local)},
     sources: d.sources,
-    steps: d.steps,
+    changes: d.changes,
     stories: d.stories,
     snapshots: d.snapshots,
     remarks: d.remarks,
     remarksLeftOut: d.remarksLeftOut,
+    runs: d.runs,
     kernels: d.kernels,
+    timeline: d.timeline,
+    plan: d.plan,
     // Whether the times of kernels are errors of layers: noise over signal.
-    errors: d.errors === true,
+    errors: d.errors,
     rows: rows,
     key: Int32Array.from(sums(d.rows.key)),
     op: Int32Array.from(d.rows.op),
@@ -39,6 +43,7 @@ function readData(text) {
     result: new Map(),
     symbol: new Set(d.edges.symbols),
   };
+  for (const column of ['begin', 'memoryTime', 'memoryBytes']) sums(d.timeline[column]);
   for (const delta of d.snapshots.slice(1)) {
     for (const column of ['removed', 'rows', 'after']) sums(delta[column]);
   }

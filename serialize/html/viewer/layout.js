@@ -4,7 +4,7 @@
 
 const kGapX = 22, kGapY = 46;
 const kMaxBends = 3000;  // Of all edges of a group; past that they go straight.
-const kMaxSpan = 24;     // Layers that an edge with bends passes.
+const kMaxSpan = 60;     // Layers that an edge with bends passes.
 const kSweeps = 6;
 // How strongly the middle of the group draws nodes while layers are sorted: else a chain
 // wanders off to a side. The last sweeps straighten what stands as it will.
@@ -164,6 +164,7 @@ function finish(points, layers, n, edges, chains) {
     for (const i of layer) height = Math.max(height, points[i].h);
     for (const i of layer) {
       points[i].y = y + height / 2;
+      points[i].reach = height / 2;
       left = Math.min(left, points[i].x - points[i].w / 2);
       right = Math.max(right, points[i].x + points[i].w / 2);
     }
@@ -179,7 +180,12 @@ function finish(points, layers, n, edges, chains) {
   result.bends = chains.map((chain) => {
     if (chain === null || chain === 'back') return chain;
     const at = [];
-    for (const i of chain) at.push(points[i].x - left, points[i].y);
+    for (const i of chain) {
+      const {x, y, reach} = points[i];
+      // Beside a tall group a line runs straight down.
+      if (reach > kGapY) at.push(x - left, y - reach, x - left, y + reach);
+      else at.push(x - left, y);
+    }
     return at;
   });
   return result;

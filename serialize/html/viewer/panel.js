@@ -1,37 +1,8 @@
-// The panel on the right: what is known of the selected node, group or kernel. All
-// text goes through textContent: names are data, never markup.
-
-function element(tag, className, text) {
-  const e = document.createElement(tag);
-  if (className) e.className = className;
-  if (text !== undefined) e.textContent = text;
-  return e;
-}
-
-function formatTime(us) {
-  return us >= 1000 ? (us / 1000).toFixed(2) + ' ms' : us.toFixed(1) + ' µs';
-}
-
-// The time of a kernel, or the error of a layer as the ratio of signal to noise.
-function formatHeat(data, value) {
-  if (!data.errors) return formatTime(value);
-  return value > 0 ? (-10 * Math.log10(value)).toFixed(1) + ' dB' : 'exact';
-}
-
-function formatBytes(bytes) {
-  const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
-  let unit = 0, value = bytes;
-  while (value >= 1024 && unit < units.length - 1) {
-    value /= 1024;
-    ++unit;
-  }
-  return (unit === 0 ? Math.round(value) : value.toFixed(1)) + ' ' + units[unit];
-}
+// The panel on the right: what is known of the selected node, group or kernel.
 
 const kMaxListed = 60;
 
 class Panel {
-  // app: select(item, centre), showKernel(number), tree, data, heat.
   constructor(root, app) {
     this.root = root;
     this.app = app;
@@ -67,21 +38,20 @@ class Panel {
     if (count > 0) list.append(element('p', 'faint', '… and ' + count + ' more'));
   }
 
-  // --- Nothing selected: the module and its kernels.
+  // --- Nothing selected: the module.
   showModule() {
-    const {tree, data, heat} = this.app;
+    const {tree, data, heat, snapshot} = this.app;
     this.clear(data.title, tree.snapshot.order.length + ' nodes, inputs and returns');
-    const {added, removed, changed, number} = tree.snapshot;
     const list = this.section('This snapshot');
-    this.pair(list, 'after', data.snapshots[number].path);
-    if (number > 0) {
-      this.pair(list, 'pass', data.snapshots[number].text);
-      this.pair(list, 'added', String(added));
-      this.pair(list, 'removed', String(removed));
-      this.pair(list, 'changed', String(changed));
+    const {path, text, us} = data.snapshots[snapshot.number];
+    this.pair(list, 'pass', path);
+    if (text !== '' && text !== path) this.pair(list, 'options', text);
+    if (us !== undefined) this.pair(list, 'took', formatTime(us));
+    for (const name of ['added', 'removed', 'changed']) {
+      if (snapshot[name] > 0) this.pair(list, name, String(snapshot[name]));
     }
-    this.remarks(this.passRemarks(number), 'Remarks of the pass');
-    if (heat !== null) this.kernels(data.errors ? 'Layers' : 'Kernels', heat.kernels);
+    if (heat !== null && !data.errors) runSummary(this);
+    this.remarks(this.passRemarks(snapshot.number), 'Remarks of the pass');
   }
 
   passRemarks(number) {
@@ -92,40 +62,13 @@ class Panel {
     return found;
   }
 
-  kernels(title, numbers) {
-    if (numbers.length === 0) return;
-    const {data} = this.app, list = this.section(title);
-    for (const k of numbers.slice(0, kMaxListed)) {
-      const {us, calls, bytes} = data.kernels;
-      this.link(list, textOf(data, data.kernels.name[k]),
-                data.errors ? formatHeat(data, us[k]) :
-                    formatTime(us[k]) + ', ' + calls[k] + '×, ' + formatBytes(bytes[k]),
-                () => this.app.showKernel(k));
-    }
-    this.more(list, numbers.length - kMaxListed);
-  }
-
+  // --- A kernel of the trace.
   showKernel(number) {
     const {data, heat} = this.app, {kernels} = data;
-    this.clear(textOf(data, kernels.name[number]), 'kernel');
-    if (data.errors) {
-      this.pair(this.section('Error'), 'signal to noise', formatHeat(data, kernels.us[number]));
-    } else {
-      const list = this.section('Trace');
-      this.pair(list, 'time', formatTime(kernels.us[number]));
-      this.pair(list, 'calls', String(kernels.calls[number]));
-      this.pair(list, 'bytes', formatBytes(kernels.bytes[number]));
-      this.rate(list, number);
-    }
+    this.clear(kernels.name[number], data.errors ? 'layer' : 'kernel');
+    kernelSections(this, number);
     this.items('Nodes', heat.items[number]);
-    this.names('Stands for', data.kernels.sources[number]);
-  }
-
-  rate(list, number) {
-    const {kernels} = this.app.data;
-    if (kernels.bytes[number] === 0 || kernels.us[number] <= 0) return;
-    const rate = kernels.bytes[number] / kernels.us[number] / 1e3;
-    this.pair(list, 'rate', rate.toFixed(2) + ' GB/s');
+    this.names('Stands for', kernels.sources[number]);
   }
 
   items(title, items) {
@@ -167,15 +110,23 @@ class Panel {
     this.pair(list, 'graph', '@' + textOf(data, data.graphs.name[data.keys.graph[key]]));
     const path = tree.path(item).map((i) => tree.label[i]).join(' / ');
     if (path) this.pair(list, 'in', path);
-    if (tree.isGroup(item)) this.pair(list, 'holds', (tree.nodes[item] - 1) + ' nodes');
+    if (tree.isGroup(item)) this.pair(list, 'holds', plural(tree.nodes[item] - 1, 'node'));
+    this.pathButton();
     this.attributes(row);
     this.names('Source nodes', data.source[row]);
     this.history(row);
-    this.heatOf(item);
+    heatSections(this, item);
+    planSections(this, stepsOfKey(data, key));
     this.neighbours(item);
     const {direct, related} = this.remarksOf(key, data.source[row]);
     this.remarks(direct, 'Remarks');
     this.remarks(related, 'Remarks on the same source nodes');
+  }
+
+  pathButton() {
+    const button = element('button', 'action', 'Highlight all paths through this node (a)');
+    button.addEventListener('click', () => this.app.togglePaths());
+    this.root.append(button);
   }
 
   showGroup(item) {
@@ -190,7 +141,7 @@ class Panel {
         this.pair(list, name, String(tree.changes[change][item]));
       }
     }
-    this.heatOf(item);
+    heatSections(this, item);
   }
 
   attributes(row) {
@@ -215,7 +166,7 @@ class Panel {
         list.append(element('p', 'faint', '… and earlier steps'));
         continue;
       }
-      const {pass, rule, rewrite, op, node} = data.steps;
+      const {pass, rule, rewrite, op, node} = data.changes;
       let text = textOf(data, pass[step]);
       if (rule[step] >= 0) text += ' · ' + textOf(data, rule[step]);
       const line = element('div', 'step', text);
@@ -226,23 +177,8 @@ class Panel {
     }
   }
 
-  heatOf(item) {
-    const {data, heat, tree} = this.app;
-    if (heat === null || heat.time[item] === 0 && heat.bytes[item] === 0) return;
-    if (data.errors) {
-      this.pair(this.section('Error'), 'signal to noise', formatHeat(data, heat.time[item]));
-      return;
-    }
-    const list = this.section('Trace');
-    const share = heat.total > 0 ? 100 * heat.time[item] / heat.total : 0;
-    this.pair(list, 'time', formatTime(heat.time[item]) + ' (' + share.toFixed(1) + ' %)');
-    this.pair(list, 'bytes', formatBytes(heat.bytes[item]));
-    const key = tree.key[item];
-    if (key >= 0 && heat.ofKey.has(key)) this.kernels('Kernels', heat.ofKey.get(key));
-  }
-
   neighbours(item) {
-    const {inputs, users} = this.app.neighbours(item);
+    const {inputs, users} = this.app.connections.neighbours(item);
     this.items('Operands', inputs);
     this.items('Users', users);
   }

@@ -5,11 +5,14 @@
 const kHeader = 26, kPad = 16, kNodeHeight = 38, kGroupHeight = 44;
 const kMaxVisible = 6000;  // Boxes; nothing opens all of a larger graph at once.
 const kFirstVisible = 220;
+const kReadable = 0.75;  // Pixels a unit at which all text can be read.
+const kFirstWindows = 5;  // Height of what is open at first, in windows.
 
 class Scene {
   constructor() {
     this.open = new Set();  // Ids of items, which outlive a snapshot.
     this.layouts = new Map();
+    this.version = 0;  // Changes with the layout.
   }
 
   setTree(tree) {
@@ -88,8 +91,21 @@ class Scene {
     return opened;
   }
 
-  openFirst() {
-    while (this.openLevel(kFirstVisible, false)) {}
+  // Opens levels as long as the width of a window of this size holds what can be read, and its
+  // height a few times.
+  openFirst(width, height) {
+    for (;;) {
+      const before = new Set(this.open);
+      if (!this.openLevel(kFirstVisible, false)) return;
+      this.update();
+      if (this.width + 60 <= width / kReadable &&
+          this.height <= kFirstWindows * height / kReadable) {
+        continue;
+      }
+      this.open = before;
+      this.layouts.clear();
+      return;
+    }
   }
 
   sizeOf(item) {
@@ -152,13 +168,15 @@ class Scene {
     return layout;
   }
 
-  // boxes: {item, x, y, w, h (left top), open}, outer before inner; lines: {points,
-  // count of values}.
+  // boxes: {item, x, y, w, h (left top), open}, outer before inner; lines: {points, count of
+  // values, from and to: items}.
   flatten() {
     const {tree} = this;
+    ++this.version;
     this.boxes = [];
     this.lines = [];
     this.boxOf = new Map();
+    this.lineOf = new Map();  // Lines by 'from to'.
     const root = this.layouts.get(tree.root);
     this.width = root.w;
     this.height = root.h;
@@ -178,22 +196,27 @@ class Scene {
         }
       }
       layout.edges.forEach(([a, b, count], e) => {
-        const from = this.boxOf.get(children[a]), to = this.boxOf.get(children[b]);
-        const bends = layout.bends[e];
-        if (bends === 'back') {
-          // Around the right side.
-          this.lines.push({points: [from.x + from.w, from.y + from.h / 2, to.x + to.w,
-                                    to.y + to.h / 2], count, back: true});
-          return;
-        }
-        const points = [from.x + from.w / 2, from.y + from.h];
-        for (let i = 0; bends !== null && i < bends.length; i += 2) {
-          points.push(x + bends[i], y + bends[i + 1]);
-        }
-        points.push(to.x + to.w / 2, to.y);
-        this.lines.push({points, count, direct: bends === null});
+        const line = this.lineBetween(children[a], children[b], count, layout.bends[e], x, y);
+        this.lines.push(line);
+        this.lineOf.set(line.from + ' ' + line.to, line);
       });
     }
+  }
+
+  // bends: of the layout of a group at x, y.
+  lineBetween(from, to, count, bends, x, y) {
+    const a = this.boxOf.get(from), b = this.boxOf.get(to);
+    if (bends === 'back') {
+      // Around the right side.
+      const points = [a.x + a.w, a.y + a.h / 2, b.x + b.w, b.y + b.h / 2];
+      return {points, count, from, to, back: true};
+    }
+    const points = [a.x + a.w / 2, a.y + a.h];
+    for (let i = 0; bends !== null && i < bends.length; i += 2) {
+      points.push(x + bends[i], y + bends[i + 1]);
+    }
+    points.push(b.x + b.w / 2, b.y);
+    return {points, count, from, to, direct: bends === null};
   }
 
   // The innermost box at a place; null for none.
@@ -203,6 +226,18 @@ class Scene {
       if (x >= b.x && x <= b.x + b.w && y >= b.y && y <= b.y + b.h) return b;
     }
     return null;
+  }
+
+  // The line nearest to a place within a distance; null for none.
+  hitLine(x, y, distance) {
+    let nearest = null, least = distance;
+    for (const line of this.lines) {
+      const d = distanceToLine(line, x, y, least);
+      if (d >= least) continue;
+      least = d;
+      nearest = line;
+    }
+    return nearest;
   }
 
   // The item itself, or the closed group that hides it.

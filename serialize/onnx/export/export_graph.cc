@@ -14,9 +14,11 @@
 #include "graph/ir/node_view.h"
 #include "graph/ir/op_args.h"
 #include "graph/ir/op_def.h"
+#include "graph/ir/op_registry.h"
 #include "graph/ir/provenance.h"
 #include "graph/ops/quant.h"
 #include "serialize/onnx/export/export_nbits.h"
+#include "serialize/onnx/export/export_own_op.h"
 #include "serialize/onnx/export/export_tables.h"
 
 namespace weft::onnx_export {
@@ -184,6 +186,8 @@ Node* GraphExporter::ExportNode(Node* node, GraphWriter* w, OutputNames* names) 
   absl::Status status;
   if (packs && HasPackedWeight(*node)) {
     ExportMatMulNBits(e);
+  } else if (const OnnxName* own = module_->registry().OnnxNameOf(node->op())) {
+    status = ExportOwnOp(e, *own);
   } else if (entry == nullptr) {
     status = NodeExport::Unsupported("is not an op that the exporter knows");
   } else if (entry->fn == nullptr) {

@@ -41,6 +41,14 @@ onnx::AttributeProto AttrProto(const OnnxAttr& attr) {
   return proto;
 }
 
+// Absent inputs at the end are left out.
+void SetInputs(absl::Span<const Val> inputs, onnx::NodeProto* node) {
+  for (Val input : inputs) node->add_input(input ? input->name : "");
+  while (node->input_size() > 0 && node->input(node->input_size() - 1).empty()) {
+    node->mutable_input()->RemoveLast();
+  }
+}
+
 void SetExternal(const std::string& key, const std::string& value, onnx::TensorProto* proto) {
   auto* entry = proto->add_external_data();
   entry->set_key(key);
@@ -224,21 +232,24 @@ std::vector<Val> GraphWriter::Ops(absl::string_view op_type, absl::Span<const Va
     if (cast[i] != nullptr) cast[i] = Cast(cast[i], types->inputs[i]);
   }
   onnx::NodeProto* node = AddNode(op_type);
-  for (Val input : cast) node->add_input(input ? input->name : "");
-  while (node->input_size() > 0 && node->input(node->input_size() - 1).empty()) {
-    node->mutable_input()->RemoveLast();
-  }
+  SetInputs(cast, node);
   for (const OnnxAttr& attr : attrs) *node->add_attribute() = AttrProto(attr);
-  std::vector<Val> outputs(num_outputs);
+  std::vector<Val> outputs = AddOutputs(node, types->raw_outputs, wanted);
   for (int i = 0; i < num_outputs; ++i) {
+    if (outputs[i] != nullptr) outputs[i] = Cast(outputs[i], types->outputs[i]);
+  }
+  return outputs;
+}
+
+std::vector<Val> GraphWriter::AddOutputs(onnx::NodeProto* node, const std::vector<DType>& dtypes,
+                                         const std::vector<bool>& wanted) {
+  std::vector<Val> outputs(wanted.size());
+  for (size_t i = 0; i < wanted.size(); ++i) {
     if (wanted[i]) {
-      outputs[i] = AddOutput(node, types->raw_outputs[i]);
+      outputs[i] = AddOutput(node, dtypes[i]);
     } else if (std::find(wanted.begin() + i, wanted.end(), true) != wanted.end()) {
       node->add_output("");
     }
-  }
-  for (int i = 0; i < num_outputs; ++i) {
-    if (outputs[i] != nullptr) outputs[i] = Cast(outputs[i], types->outputs[i]);
   }
   return outputs;
 }
@@ -248,20 +259,18 @@ Val GraphWriter::Op(absl::string_view op_type, absl::Span<const Val> inputs, con
   return Ops(op_type, inputs, attrs, {true}, output)[0];
 }
 
-Val GraphWriter::OpAs(absl::string_view op_type, absl::Span<const Val> inputs,
-                      const OnnxAttrs& attrs, DType dtype, absl::string_view domain) {
-  model_->DataType(dtype);
+std::vector<Val> GraphWriter::OpsAs(absl::string_view op_type, absl::Span<const Val> inputs,
+                                    const OnnxAttrs& attrs, const std::vector<DType>& dtypes,
+                                    const std::vector<bool>& wanted, absl::string_view domain) {
+  for (const DType dtype : dtypes) model_->DataType(dtype);
   onnx::NodeProto* node = AddNode(op_type);
   if (!domain.empty()) {
     node->set_domain(std::string(domain));
     model_->UseDomain(domain);
   }
-  for (Val input : inputs) node->add_input(input ? input->name : "");
-  while (node->input_size() > 0 && node->input(node->input_size() - 1).empty()) {
-    node->mutable_input()->RemoveLast();
-  }
+  SetInputs(inputs, node);
   for (const OnnxAttr& attr : attrs) *node->add_attribute() = AttrProto(attr);
-  return AddOutput(node, dtype);
+  return AddOutputs(node, dtypes, wanted);
 }
 
 Val GraphWriter::Shared(absl::string_view op_type, absl::Span<const Val> inputs,

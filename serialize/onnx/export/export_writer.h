@@ -172,7 +172,13 @@ class GraphWriter {
   // One output of `dtype` from an operator of an opset newer than libonnx, or of a domain of its
   // own: without type checks and casts, which are the caller's.
   Val OpAs(absl::string_view op_type, absl::Span<const Val> inputs, const OnnxAttrs& attrs,
-           DType dtype, absl::string_view domain = "");
+           DType dtype, absl::string_view domain = "") {
+    return OpsAs(op_type, inputs, attrs, {dtype}, {true}, domain)[0];
+  }
+  // The same with several outputs; those not wanted are null.
+  std::vector<Val> OpsAs(absl::string_view op_type, absl::Span<const Val> inputs,
+                         const OnnxAttrs& attrs, const std::vector<DType>& dtypes,
+                         const std::vector<bool>& wanted, absl::string_view domain);
   // As Op, but an equal node is made once.
   Val Shared(absl::string_view op_type, absl::Span<const Val> inputs, const OnnxAttrs& attrs = {});
   Val Cast(Val val, DType dtype);
@@ -180,6 +186,9 @@ class GraphWriter {
   onnx::NodeProto* AddNode(absl::string_view op_type);
   // A new output of the node that was added last.
   Val AddOutput(onnx::NodeProto* node, DType dtype);
+  // New outputs of that node; those not wanted are null.
+  std::vector<Val> AddOutputs(onnx::NodeProto* node, const std::vector<DType>& dtypes,
+                              const std::vector<bool>& wanted);
 
   // `val` under the name `name`, which is taken already: renamed when a node
   // since the last BeginNode gives it, else copied by an Identity.

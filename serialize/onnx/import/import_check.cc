@@ -5,6 +5,8 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "graph/ir/op_registry.h"
 #include "serialize/onnx/import/import_model.h"
 #include "serialize/onnx/import/import_tables.h"
 
@@ -17,8 +19,8 @@ using ::onnx::NodeProto;
 
 class OperatorCheck {
  public:
-  OperatorCheck(const Opsets& opsets, const FunctionTable& functions)
-      : model_opsets_(opsets), functions_(functions) {}
+  OperatorCheck(const Opsets& opsets, const FunctionTable& functions, const OpRegistry& ops)
+      : model_opsets_(opsets), functions_(functions), ops_(ops) {}
 
   absl::Status Run(const GraphProto& graph) {
     AddNodes(graph.node(), nullptr);
@@ -50,12 +52,13 @@ class OperatorCheck {
       if (attr.has_g()) AddNodes(attr.g().node(), function);
       for (const GraphProto& g : attr.graphs()) AddNodes(g.node(), function);
     }
+    const std::string domain = NormalizeDomain(node.domain());
+    if (ops_.FindInOnnx(domain, node.op_type()) != nullptr) return;
     if (const FunctionProto* callee = functions_.Find(node)) {
       if (visited_.insert(callee).second) AddNodes(callee->node(), callee);
       return;
     }
     const Opsets& opsets = OpsetsOf(function);
-    const std::string domain = NormalizeDomain(node.domain());
     const int opset = OpsetOf(opsets, domain);
     if (FindOp(domain, node.op_type(), opset).op != nullptr) return;
     const bool imports = opsets.count(domain) > 0;
@@ -71,7 +74,8 @@ class OperatorCheck {
 
   std::string Title(const NodeProto& node, const std::string& domain, int opset) {
     const std::string name = OperatorName(node);
-    if (opset == 0) {
+    const std::vector<std::string> own = ops_.OnnxTypesOf(domain);
+    if (opset == 0 && own.empty()) {
       return absl::StrCat(name, " (no opset of its domain is imported)");
     }
     const absl::string_view reason = ReasonForAbsence(domain, node.op_type());
@@ -79,7 +83,11 @@ class OperatorCheck {
     if (IsKnownOp(domain, node.op_type())) {
       return absl::StrCat(name, " (not in opset ", opset, ")");
     }
-    return name;
+    if (domain.empty()) return name;
+    return absl::StrCat(
+        name, " (no registered op has this name",
+        own.empty() ? "" : absl::StrCat("; those of ", domain, " are ", absl::StrJoin(own, ", ")),
+        ")");
   }
 
   void Add(const std::string& title, const NodeProto& node, const FunctionProto* function) {
@@ -111,6 +119,7 @@ class OperatorCheck {
   static constexpr size_t kMaxNodesShown = 32;
   const Opsets& model_opsets_;
   const FunctionTable& functions_;
+  const OpRegistry& ops_;
   std::vector<Pending> pending_;
   absl::flat_hash_set<const FunctionProto*> visited_;
   std::map<const FunctionProto*, Opsets> opsets_;
@@ -121,8 +130,8 @@ class OperatorCheck {
 }  // namespace
 
 absl::Status CheckOperators(const ::onnx::ModelProto& model, const Opsets& opsets,
-                            const FunctionTable& functions) {
-  return OperatorCheck(opsets, functions).Run(model.graph());
+                            const FunctionTable& functions, const OpRegistry& ops) {
+  return OperatorCheck(opsets, functions, ops).Run(model.graph());
 }
 
 }  // namespace weft::onnx_import

@@ -8,11 +8,13 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "base/annotate.h"
+#include "graph/ir/op_registry.h"
 #include "graph/ir/provenance.h"
 #include "graph/ir/value.h"
 #include "graph/ops/registry.h"
 #include "graph/sym/sym_facts.h"
 #include "graph/tensor/type.h"
+#include "serialize/onnx/import/import_own_op.h"
 #include "serialize/onnx/import/import_tables.h"
 
 namespace weft::onnx_import {
@@ -348,7 +350,10 @@ absl::Status ModelImporter::ImportNode(Scope* scope, const ::onnx::NodeProto& no
     c.narrow_inputs_.push_back(NarrowTypeOf(scope, name));
   }
   absl::Status status;
-  if (const auto* function = functions_.Find(node)) {
+  if (const OpDef* own = module_->registry().FindInOnnx(domain, node.op_type())) {
+    WEFT_RETURN_IF_ERROR(PassNarrowTypes(c));
+    status = ImportOwnOp(c, *own);
+  } else if (const auto* function = functions_.Find(node)) {
     status = CallFunction(c, *function);
   } else {
     const FoundOp found = FindOp(domain, node.op_type(), opset);
@@ -367,7 +372,7 @@ absl::Status ModelImporter::ImportNode(Scope* scope, const ::onnx::NodeProto& no
 
 absl::StatusOr<std::unique_ptr<Module>> ModelImporter::Run() {
   WEFT_RETURN_IF_ERROR(CheckHeader());
-  WEFT_RETURN_IF_ERROR(CheckOperators(*model_, opsets_, functions_));
+  WEFT_RETURN_IF_ERROR(CheckOperators(*model_, opsets_, functions_, module_->registry()));
   options_.max_nodes = std::min(options_.max_nodes, MaxNodes(*model_));
   WEFT_RETURN_IF_ERROR(DeclareDimParams());
   Scope scope(nullptr, module_->AddFunction("main"));

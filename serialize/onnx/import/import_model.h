@@ -31,6 +31,7 @@
 #include "serialize/onnx/import/tensor_proto.h"
 
 namespace weft {
+class OpRegistry;
 class Value;
 }  // namespace weft
 
@@ -98,9 +99,9 @@ class FunctionTable {
 };
 
 // OK, or one Unimplemented error that lists all operators of the model that cannot be imported,
-// with the names of their nodes.
+// with the names of their nodes; `ops` may have some of other domains.
 absl::Status CheckOperators(const ::onnx::ModelProto& model, const Opsets& opsets,
-                            const FunctionTable& functions);
+                            const FunctionTable& functions, const OpRegistry& ops);
 
 struct Scope {
   Scope(Scope* parent, weft::Graph* graph) : parent(parent), graph(graph), builder(graph) {

@@ -2,7 +2,7 @@
 # Programs that were compiled with api/c/weft.h run with later libraries: structs keep
 # their layouts, and only grow; the library exports one name. After an addition:
 #
-#     python3 tests/api/c/layouts.py api/c/status.h api/c/weft.h > tests/api/c/abi.txt
+#     python3 tests/api/c/layouts.py api/c/status.h api/c/attr.h api/c/weft.h > tests/api/c/abi.txt
 #
 # A line of abi.txt that changes or goes away breaks such programs.
 set -uo pipefail
@@ -11,7 +11,7 @@ library=api/c/library/libweft_c.so.1
 failures=0
 fail() { echo "FAILED: $*"; failures=$((failures + 1)); }
 
-python3 tests/api/c/layouts.py api/c/status.h api/c/weft.h >"$TEST_TMPDIR/now.txt" ||
+python3 tests/api/c/layouts.py api/c/status.h api/c/attr.h api/c/weft.h >"$TEST_TMPDIR/now.txt" ||
   fail "the headers do not compile as C99"
 diff tests/api/c/abi.txt "$TEST_TMPDIR/now.txt" ||
   fail "the layouts (>) are not those of abi.txt (<)"

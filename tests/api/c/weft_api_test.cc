@@ -1,5 +1,6 @@
 // The C interface as a program in C sees it: through the table alone.
-#include <atomic>
+#include "tests/api/c/weft_api.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -17,135 +18,13 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
+namespace weft_api_test {
 namespace {
 
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::StartsWith;
-
-const weft_api& Weft() { return *weft_get_api(WEFT_API_VERSION); }
-
-struct Error {
-  weft_status code = WEFT_OK;
-  std::string function;
-  std::string message;
-};
-
-// Takes the error apart and destroys it.
-Error Take(weft_error* error) {
-  Error taken = {Weft().error_code(error), Weft().error_function(error),
-                 Weft().error_message(error)};
-  Weft().error_destroy(error);
-  return taken;
-}
-
-#define ASSERT_FINE(call)                                            \
-  do {                                                               \
-    const Error error_of_call = Take(call);                          \
-    ASSERT_EQ(error_of_call.code, WEFT_OK) << error_of_call.message; \
-  } while (false)
-#define EXPECT_FINE(call)                                            \
-  do {                                                               \
-    const Error error_of_call = Take(call);                          \
-    EXPECT_EQ(error_of_call.code, WEFT_OK) << error_of_call.message; \
-  } while (false)
-
-struct Destroy {
-  void operator()(weft_module* module) const { Weft().module_destroy(module); }
-  void operator()(weft_program* program) const { Weft().program_destroy(program); }
-  void operator()(weft_text* text) const { Weft().text_destroy(text); }
-  void operator()(weft_managed_tensor* tensor) const { tensor->deleter(tensor); }
-};
-using Module = std::unique_ptr<weft_module, Destroy>;
-using Program = std::unique_ptr<weft_program, Destroy>;
-using Text = std::unique_ptr<weft_text, Destroy>;
-using Output = std::unique_ptr<weft_managed_tensor, Destroy>;
-
-Module Parse(absl::string_view text) {
-  weft_module* module = nullptr;
-  EXPECT_FINE(Weft().module_parse(text.data(), text.size(), "model.weft", &module));
-  return Module(module);
-}
-
-Program Create(const Module& module, const weft_program_options* options = nullptr) {
-  weft_program* program = nullptr;
-  EXPECT_FINE(Weft().program_create(module.get(), options, &program));
-  return Program(program);
-}
-
-// A tensor of the caller.
-template <typename T>
-struct Given {
-  Given(weft_dl_type type, std::vector<int64_t> dims, std::vector<T> values)
-      : shape(std::move(dims)), data(std::move(values)) {
-    tensor.data = data.data();
-    tensor.device = {1, 0};
-    tensor.ndim = static_cast<int32_t>(shape.size());
-    tensor.dtype = type;
-    tensor.shape = shape.data();
-  }
-  Given(const Given&) = delete;
-
-  std::vector<int64_t> shape;
-  std::vector<int64_t> strides;
-  std::vector<T> data;
-  weft_tensor tensor = {};
-};
-
-constexpr weft_dl_type kF32 = {2, 32, 1};
-constexpr weft_dl_type kI64 = {0, 64, 1};
-
-using Floats = Given<float>;
-std::unique_ptr<Floats> F32(std::vector<int64_t> dims, std::vector<float> values) {
-  return std::make_unique<Floats>(kF32, std::move(dims), std::move(values));
-}
-
-std::vector<float> Read(const Output& output) {
-  if (output == nullptr) return {};
-  const weft_tensor& tensor = output->tensor;
-  int64_t count = 1;
-  for (int32_t i = 0; i < tensor.ndim; ++i) count *= tensor.shape[i];
-  const auto* data =
-      reinterpret_cast<const float*>(static_cast<const char*>(tensor.data) + tensor.byte_offset);
-  return std::vector<float>(data, data + count);
-}
-
-std::vector<int64_t> Shape(const Output& output) {
-  if (output == nullptr) return {};
-  return std::vector<int64_t>(output->tensor.shape, output->tensor.shape + output->tensor.ndim);
-}
-
-Output Run1(const Program& program, const weft_tensor* input) {
-  weft_managed_tensor* output = nullptr;
-  EXPECT_FINE(Weft().program_run(program.get(), &input, 1, &output, 1));
-  return Output(output);
-}
-
-Error RunError(const Program& program, const weft_tensor* input) {
-  weft_managed_tensor* output = reinterpret_cast<weft_managed_tensor*>(&output);
-  Error error = Take(Weft().program_run(program.get(), &input, 1, &output, 1));
-  EXPECT_EQ(output, nullptr);
-  return error;
-}
-
-constexpr char kDouble[] = R"(
-func @main(%x: f32[s0, 3]) -> (%y: f32[s0, 3]) {
-  %y = add(%x, %x)
-  return %y
-}
-)";
-
-constexpr char kLinear[] = R"(
-func @main(%w: f32[2, 2] {param="fc.weight", initial=dense<[[1.0, 0.0], [0.0, 1.0]]>},
-           %b: f32[2] {param="fc.bias", initial=dense<[0.0, 0.0]>}, %x: f32[s0, 2]) {
-  %0 = matmul(%x, %w)
-  %1 = add(%0, %b)
-  return %1
-}
-)";
-
-std::string Path(absl::string_view name) { return absl::StrCat(testing::TempDir(), "/", name); }
 
 TEST(WeftApiTest, HasTheVersionsItHas) {
   EXPECT_EQ(weft_get_api(0), nullptr);
@@ -255,29 +134,6 @@ func @main(%x: f32[2, 3]) {
       column.push_back(static_cast<float*>(turned->tensor.data)[i * turned->tensor.strides[1]]);
     }
     EXPECT_THAT(column, ElementsAre(1, 4)) << target;
-  }
-}
-
-// ... nor does the state, which may be an input of an earlier run.
-TEST(WeftApiTest, StateDoesNotStandOnAnInput) {
-  for (const char* target : {"cpu", "reference"}) {
-    weft_program_options options = {sizeof options};
-    options.target = target;
-    const Program program = Create(Parse(R"(
-func @main(%last: f32[2] {param="last", initial=dense<[0.0, 0.0]>}, %x: f32[2]) -> (f32[2], f32[2] {writes=%last}) {
-  %0 = sub(%x, %last)
-  return %0, %x
-}
-)"),
-                                   &options);
-    weft_managed_tensor* output = nullptr;
-    auto input = F32({2}, {1, 2});
-    const weft_tensor* inputs[] = {nullptr, &input->tensor};
-    ASSERT_FINE(Weft().program_run(program.get(), inputs, 2, &output, 1));
-    EXPECT_THAT(Read(Output(output)), ElementsAre(1, 2));
-    input->data.assign(2, 10);  // The state is still 1, 2.
-    ASSERT_FINE(Weft().program_run(program.get(), inputs, 2, &output, 1));
-    EXPECT_THAT(Read(Output(output)), ElementsAre(9, 8)) << target;
   }
 }
 
@@ -488,140 +344,6 @@ TEST(WeftApiTest, OptionsAreChecked) {
   EXPECT_NE(Create(module, &old), nullptr);
 }
 
-// --- State -----------------------------------------------------------------------------
-
-struct Owned {
-  explicit Owned(std::vector<float> values, std::vector<int64_t> dims, int* count)
-      : data(std::move(values)), shape(std::move(dims)), deleted(count) {
-    managed.version_major = 1;
-    managed.context = this;
-    managed.deleter = [](weft_managed_tensor* self) {
-      auto* owned = static_cast<Owned*>(self->context);
-      ++*owned->deleted;
-      delete owned;
-    };
-    managed.tensor.data = data.data();
-    managed.tensor.device = {1, 0};
-    managed.tensor.ndim = static_cast<int32_t>(shape.size());
-    managed.tensor.dtype = kF32;
-    managed.tensor.shape = shape.data();
-  }
-  std::vector<float> data;
-  std::vector<int64_t> shape;
-  int* deleted;
-  weft_managed_tensor managed = {};
-};
-
-weft_managed_tensor* Own(std::vector<float> values, std::vector<int64_t> dims, int* deleted) {
-  return &(new Owned(std::move(values), std::move(dims), deleted))->managed;
-}
-
-Output RunX(const Program& program, const weft_tensor* x) {
-  const weft_named_tensor named = {"x", x};
-  weft_managed_tensor* output = nullptr;
-  EXPECT_FINE(Weft().program_run_named(program.get(), &named, 1, &output, 1));
-  return Output(output);
-}
-
-TEST(WeftApiTest, StateIsExchangedWithoutACopy) {
-  int deleted = 0;
-  const auto x = F32({1, 2}, {3, 4});
-  {
-    const Program program = Create(Parse(kLinear));
-    ASSERT_EQ(Weft().program_num_states(program.get()), 2u);
-    EXPECT_STREQ(Weft().program_state_name(program.get(), 0), "fc.weight");
-    EXPECT_EQ(Weft().program_input(program.get(), 0)->optional, 1);
-    EXPECT_THAT(Read(RunX(program, &x->tensor)), ElementsAre(3, 4));
-    weft_managed_tensor* weight = Own({0, 1, 1, 0}, {2, 2}, &deleted);
-    const void* memory = weight->tensor.data;
-    const weft_named_state states[] = {{"fc.weight", weight},
-                                       {"fc.bias", Own({10, 20}, {2}, &deleted)}};
-    ASSERT_FINE(Weft().program_set_states(program.get(), states, 2));
-    EXPECT_THAT(Read(RunX(program, &x->tensor)), ElementsAre(14, 23));
-    weft_managed_tensor* state = nullptr;
-    ASSERT_FINE(Weft().program_state(program.get(), "fc.weight", &state));
-    const Output held(state);
-    EXPECT_EQ(held->tensor.data, memory);
-    EXPECT_EQ(held->flags & WEFT_TENSOR_READ_ONLY, static_cast<uint64_t>(WEFT_TENSOR_READ_ONLY));
-    EXPECT_EQ(deleted, 0);
-    const weft_named_state other = {"fc.weight", Own({1, 0, 0, 1}, {2, 2}, &deleted)};
-    ASSERT_FINE(Weft().program_set_states(program.get(), &other, 1));
-    EXPECT_EQ(deleted, 0);  // Still held above.
-    EXPECT_THAT(Read(held), ElementsAre(0, 1, 1, 0));
-  }
-  EXPECT_EQ(deleted, 3);
-}
-
-TEST(WeftApiTest, ARefusedStateIsGivenBack) {
-  const Program program = Create(Parse(kLinear));
-  const auto x = F32({1, 2}, {3, 4});
-  const auto refused = [&](std::vector<weft_named_state> states, int* deleted) {
-    const Error error =
-        Take(Weft().program_set_states(program.get(), states.data(), states.size()));
-    EXPECT_EQ(*deleted, static_cast<int>(states.size())) << error.message;
-    EXPECT_THAT(Read(RunX(program, &x->tensor)), ElementsAre(3, 4));
-    return error.message;
-  };
-  int d = 0;
-  EXPECT_THAT(refused({{"fc.bias", Own({1, 2}, {2}, &d)}, {"fc.wieght", Own({1}, {1}, &d)}}, &d),
-              HasSubstr("did you mean \"fc.weight\"?"));
-  d = 0;
-  EXPECT_EQ(refused({{"fc.bias", Own({1, 2, 3}, {3}, &d)}}, &d),
-            "state \"fc.bias\" has type f32[2], not f32[3]");
-  d = 0;
-  EXPECT_EQ(refused({{"fc.bias", Own({1, 2}, {2}, &d)}, {"b", Own({1, 2}, {2}, &d)}}, &d),
-            "\"fc.bias\" is given twice");
-  d = 0;
-  weft_managed_tensor* later = Own({1, 2}, {2}, &d);
-  later->version_major = 2;
-  EXPECT_EQ(refused({{"fc.bias", later}}, &d), "tensor for \"fc.bias\": it is of version 2, not 1");
-}
-
-// Each version of the weights has the same number in all of them, so that a run that sees two
-// versions gives an element that is no multiple of the sum of one.
-TEST(WeftApiTest, NoRunSeesAMixtureOfStates) {
-  constexpr int kSwaps = 5000;
-  const Program program = Create(Parse(kLinear));
-  std::vector<std::thread> runs;
-  std::vector<int> mixed(3);
-  std::atomic<bool> stop{false};
-  for (int t = 0; t < 3; ++t) {
-    runs.emplace_back([&, t] {
-      while (!stop) {
-        const auto x = F32({2, 2}, {1000, 1000, 1000, 1000});
-        for (const float y : Read(RunX(program, &x->tensor))) {
-          // v * 1000 + v * 1000 + v, or the identity at first.
-          const bool fine = y == 1000 || static_cast<int64_t>(y) % 2001 == 0;
-          if (!fine) ++mixed[t];
-        }
-      }
-    });
-  }
-  int deleted = 0;
-  for (int version = 1; version <= kSwaps; ++version) {
-    const auto v = static_cast<float>(version);
-    const weft_named_state states[] = {{"fc.weight", Own({v, v, v, v}, {2, 2}, &deleted)},
-                                       {"fc.bias", Own({v, v}, {2}, &deleted)}};
-    EXPECT_FINE(Weft().program_set_states(program.get(), states, 2));
-    std::this_thread::yield();
-  }
-  stop = true;
-  for (std::thread& run : runs) run.join();
-  EXPECT_THAT(mixed, ElementsAre(0, 0, 0));
-}
-
-TEST(WeftApiTest, FunctionalCallsLeaveTheState) {
-  const Program program = Create(Parse(kLinear));
-  const auto x = F32({1, 2}, {3, 4});
-  const auto bias = F32({2}, {100, 200});
-  const weft_named_tensor state = {"fc.bias", &bias->tensor};
-  const weft_named_tensor input = {"x", &x->tensor};
-  weft_managed_tensor* output = nullptr;
-  ASSERT_FINE(Weft().program_functional_call(program.get(), &state, 1, &input, 1, &output, 1));
-  EXPECT_THAT(Read(Output(output)), ElementsAre(103, 204));
-  EXPECT_THAT(Read(RunX(program, &x->tensor)), ElementsAre(3, 4));
-}
-
 // --- Threads ---------------------------------------------------------------------------
 
 TEST(WeftApiTest, ThreadsShareAProgram) {
@@ -643,13 +365,6 @@ TEST(WeftApiTest, ThreadsShareAProgram) {
 }
 
 // --- Modules and files -----------------------------------------------------------------
-
-std::string Emit(const Module& module, const char* format) {
-  weft_text* text = nullptr;
-  EXPECT_FINE(Weft().module_emit(module.get(), format, nullptr, &text));
-  const Text owned(text);
-  return std::string(Weft().text_data(text), Weft().text_size(text));
-}
 
 TEST(WeftApiTest, PassesChangeAModuleAndNotItsClone) {
   const Module module = Parse(R"(
@@ -787,3 +502,4 @@ TEST(WeftApiTest, ProfilesARun) {
 }
 
 }  // namespace
+}  // namespace weft_api_test

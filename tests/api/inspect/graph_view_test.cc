@@ -1,7 +1,10 @@
 // The data that the recorder takes from a run of passes.
 #include "api/inspect/graph_view.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
+#include "api/backends.h"
 #include "gmock/gmock.h"
 #include "graph/ir/module.h"
 #include "graph/ops/registry.h"
@@ -14,6 +17,9 @@ namespace {
 
 using Json = nlohmann::json;
 using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsSupersetOf;
+using testing::StartsWith;
 
 constexpr char kModel[] = R"(
 func @main(%x: f32[2, 3]) -> (f32[2, 3], f32[2, 3]) {
@@ -37,6 +43,10 @@ class GraphRecorderTest : public testing::Test {
     recorder_.Record(&options);
     const auto result = weft::Compile(**module, options);
     ASSERT_TRUE(result.ok()) << result.status().ToString();
+    ReadPage();
+  }
+
+  void ReadPage() {
     const std::string page = recorder_.Html();
     const std::string begin = "id=\"data\">\n";
     const size_t at = page.find(begin) + begin.size();
@@ -45,6 +55,15 @@ class GraphRecorderTest : public testing::Test {
 
   std::string Text(const Json& number) const {
     return number == -1 ? "" : data_["strings"][number.get<size_t>()].get<std::string>();
+  }
+  // The key of the only node of an op.
+  int KeyOf(const std::string& op) const {
+    int key = 0, found = -1;
+    for (size_t r = 0; r < data_["rows"]["key"].size(); ++r) {
+      key += data_["rows"]["key"][r].get<int>();
+      if (Text(data_["rows"]["op"][r]) == op) found = key;
+    }
+    return found;
   }
   std::vector<std::string> Paths() const {
     std::vector<std::string> paths;
@@ -91,12 +110,87 @@ func @main(%x: f32[2, 3, 4]) {
 }
 )");
   std::vector<std::string> steps;
-  for (size_t i = 0; i < data_["steps"]["pass"].size(); ++i) {
+  for (size_t i = 0; i < data_["changes"]["pass"].size(); ++i) {
     steps.push_back(
-        absl::StrCat(Text(data_["steps"]["pass"][i]), ".", Text(data_["steps"]["rule"][i])));
+        absl::StrCat(Text(data_["changes"]["pass"][i]), ".", Text(data_["changes"]["rule"][i])));
   }
   EXPECT_THAT(steps, ElementsAre("canonicalize.permute-permute"));
   EXPECT_EQ(data_["snapshots"][1]["removed"].size(), 2u);
+}
+
+// A constant that gets another number stays what it is.
+TEST_F(GraphRecorderTest, RenumberedConstantsHaveNotChanged) {
+  Compile("dce,drop_constants", R"(
+func @main(%x: f32[2]) -> (f32[2]) {
+  %0 = constant(dense<[1.0, 2.0]>) : f32[2]
+  %1 = constant(dense<[3.0, 4.0]>) : f32[2]
+  %2 = add(%x, %1)
+  return %2
+}
+)");
+  EXPECT_THAT(Paths(), ElementsAre("import", "dce", "drop_constants"));
+  EXPECT_EQ(data_["snapshots"][2]["rows"].size(), 0u);
+}
+
+// What a step of the plan computes is its node, whose name other nodes may share.
+TEST_F(GraphRecorderTest, StepsOfThePlanAreNodes) {
+  constexpr char kText[] = R"(
+func @main(%x: f32[2, 3]) -> (f32[3, 2]) {
+  %0 = sin(%x) loc("a")
+  %1 = permute(%0, dims=[1, 0]) loc("a")
+  return %1
+}
+)";
+  auto module = ParseModule(kText, ops::Registry(), "test");
+  ASSERT_TRUE(module.ok()) << module.status().ToString();
+  ASSERT_TRUE(recorder_.Start(**module).ok());
+  ASSERT_TRUE(recorder_.AddPlan(**module, (*BuiltinBackends().Find("cpu"))->target()).ok());
+  ReadPage();
+  const Json& plan = data_["plan"];
+  ASSERT_GE(plan["key"].size(), 1u);
+  EXPECT_EQ(KeyOf("sin"), plan["key"][0]);
+  EXPECT_THAT(plan["text"][0], StartsWith("launch @sin.0 ("));
+  const size_t kernel = plan["kernel"][0];
+  EXPECT_THAT(plan["kernelText"][kernel], StartsWith("kernel @sin.0("));
+  EXPECT_THAT(plan["kernelCode"][kernel], HasSubstr("extern \"C\""));
+}
+
+TEST_F(GraphRecorderTest, StepsOfNestedPlansAreNodesOfTheirGraphs) {
+  constexpr char kText[] = R"(
+func @main(%c: bool[], %x: f32[3]) -> (f32[3]) {
+  %0 = cond(%c, %x) : f32[3] {
+    then_graph(%a: f32[3]) {
+      %0 = sin(%a)
+      return %0
+    }
+    else_graph(%a: f32[3]) {
+      %0 = cos(%a)
+      return %0
+    }
+  }
+  return %0
+}
+)";
+  auto module = ParseModule(kText, ops::Registry(), "test");
+  ASSERT_TRUE(module.ok()) << module.status().ToString();
+  ASSERT_TRUE(recorder_.Start(**module).ok());
+  ASSERT_TRUE(recorder_.AddPlan(**module, (*BuiltinBackends().Find("cpu"))->target()).ok());
+  ReadPage();
+  const std::vector<int> keys = data_["plan"]["key"];
+  EXPECT_THAT(keys, IsSupersetOf({KeyOf("cond"), KeyOf("sin"), KeyOf("cos")}));
+  const std::vector<int> control = data_["plan"]["control"];
+  EXPECT_EQ(std::count(control.begin(), control.end(), 1), 1);
+}
+
+TEST_F(GraphRecorderTest, TimesOfPassesOnRequest) {
+  auto module = ParseModule(kModel, ops::Registry(), "test");
+  CompileOptions options;
+  options.passes = "dce";
+  ASSERT_TRUE(recorder_.Start(**module).ok());
+  recorder_.Record(&options, GraphRecorder::PassTimes::kMeasured);
+  ASSERT_TRUE(weft::Compile(**module, options).ok());
+  ReadPage();
+  EXPECT_GT(data_["snapshots"][1]["us"], 0);
 }
 
 TEST_F(GraphRecorderTest, APassThatFailsEndsTheRecording) {

@@ -4,6 +4,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "gmock/gmock.h"
 #include "graph/ir/graph.h"
 #include "graph/ir/module.h"
@@ -53,6 +54,31 @@ constexpr const char* kEvil[] = {"</script><script>alert(1)</script>",
                                  "'&amp;",
                                  "\x01\x7f"};
 
+TraceView EvilTrace() {
+  TraceView trace;
+  KernelTime& kernel = trace.kernels.emplace_back();
+  kernel.name = kEvil[0];
+  kernel.routine = kEvil[1];
+  kernel.sources = {kEvil[0]};
+  trace.timeline.tracks = {kEvil[0]};
+  trace.timeline.names = {kEvil[1]};
+  trace.timeline.slices.push_back({0, 0, 0, 0, 1});
+  trace.timeline.categories = {kEvil[0]};
+  return trace;
+}
+
+PlanView EvilPlan() {
+  PlanView plan;
+  plan.graphs.emplace_back().function = kEvil[0];
+  plan.kernels.push_back({kEvil[0], kEvil[1]});
+  PlanStep& step = plan.steps.emplace_back();
+  step.name = kEvil[0];
+  step.text = kEvil[1];
+  step.kernel = 0;
+  step.sources = {kEvil[2]};
+  return plan;
+}
+
 TEST(Html, NamesStayText) {
   auto module = MakeChain(12);
   int i = 0;
@@ -62,7 +88,8 @@ TEST(Html, NamesStayText) {
   ModuleViewBuilder builder(kEvil[0]);
   ASSERT_TRUE(builder.AddSnapshot(*module, kEvil[0], kEvil[1]).ok());
   builder.AddRemark({kEvil[0], kEvil[1], kEvil[2], kEvil[0], "main", {}, {kEvil[0]}});
-  builder.AddKernel(kEvil[0], 1, 1, 1, {kEvil[0]});
+  builder.AddTrace(EvilTrace());
+  builder.AddPlan(EvilPlan());
   const std::string page = ToHtml(builder.view());
   const std::string frame = absl::StrCat(kViewerHead, kViewerTail);
   EXPECT_THAT(page, HasSubstr("alert"));
@@ -80,11 +107,13 @@ TEST(Html, NamesStayText) {
 }
 
 TEST(Html, OpensOffline) {
-  const std::string frame = absl::StrCat(kViewerHead, kViewerTail);
+  // The name of SVG's elements is no address.
+  const std::string frame = absl::StrReplaceAll(absl::StrCat(kViewerHead, kViewerTail),
+                                                {{"xmlns=\"http://www.w3.org/2000/svg\"", ""}});
   EXPECT_THAT(frame, StartsWith("<!DOCTYPE html>"));
   EXPECT_THAT(frame, HasSubstr("content=\"default-src 'none'; script-src 'unsafe-inline'; "
                                "style-src 'unsafe-inline'\""));
-  for (const char* part : {"http:", "https:", "src=", "href", "url(", "@import", "fetch(",
+  for (const char* part : {"http:", "https:", "src=", "href=\"", "url(", "@import", "fetch(",
                            "XMLHttpRequest", "WebSocket", "import("}) {
     EXPECT_THAT(frame, Not(HasSubstr(part)));
   }
@@ -106,7 +135,10 @@ TEST(Html, SameBytes) {
     EXPECT_TRUE(builder.AddSnapshot(*module, "import", "").ok());
     module->main()->first_node()->set_provenance(module->provenance().Leaf("other/x"));
     EXPECT_TRUE(builder.AddSnapshot(*module, "pass", "").ok());
-    builder.AddKernel("k", 1.23456, 2, 3, {"other/x"});
+    TraceView trace;
+    trace.kernels.emplace_back().sources = {"other/x"};
+    trace.kernels[0].median_us = 1.23456;
+    builder.AddTrace(trace);
     return ToHtml(builder.view());
   };
   EXPECT_EQ(make(), make());
@@ -156,6 +188,68 @@ TEST(ViewJson, HasTheView) {
   ASSERT_EQ(delta["rows"].size(), 2u);
   EXPECT_EQ(Sums(delta["rows"]), (std::vector<int64_t>{52, 53}));
   EXPECT_EQ(Sums(delta["after"]), (std::vector<int64_t>{-2, -2}));
+}
+
+TEST(ViewJson, NamesTheOpsThatAreViews) {
+  auto module = ParseText(R"(
+func @main(%x: f32[2, 3]) -> (f32[3, 2]) {
+  %0 = sin(%x)
+  %1 = permute(%0, dims=[1, 0])
+  %2 = permute(%1, dims=[0, 1])
+  return %2
+}
+)");
+  ASSERT_NE(module, nullptr);
+  ModuleViewBuilder builder("m");
+  ASSERT_TRUE(builder.AddSnapshot(*module, "import", "").ok());
+  const Json data = Json::parse(ViewJson(builder.view()));
+  ASSERT_EQ(data["viewOps"].size(), 1u);
+  EXPECT_EQ(data["strings"][data["viewOps"][0].get<size_t>()], "permute");
+}
+
+TEST(ViewJson, HasTheRunAndThePlan) {
+  auto module = MakeChain(3);
+  ModuleViewBuilder builder("m");
+  ASSERT_TRUE(builder.AddSnapshot(*module, "import", "").ok());
+  ASSERT_TRUE(builder.AddSnapshot(*module, "dce", "", 12.5).ok());
+  TraceView trace;
+  KernelTime& kernel = trace.kernels.emplace_back();
+  kernel.name = "add";
+  kernel.routine = "generated";
+  kernel.median_us = 2;
+  kernel.calls = 6;
+  kernel.bytes = 7;
+  kernel.flops = 8;
+  trace.runs = 3;
+  trace.timeline.tracks = {"main"};
+  trace.timeline.names = {"add"};
+  trace.timeline.slices = {{0, 0, 0, 5, 2}, {0, 0, 0, 9, 3}};
+  trace.timeline.categories = {"output"};
+  trace.timeline.memory = {{5, 64, 0}, {9, 16, 0}};
+  builder.AddTrace(trace);
+  PlanView plan;
+  plan.graphs.emplace_back().function = "main";
+  plan.kernels = {{"text", "code"}};
+  PlanStep& step = plan.steps.emplace_back();
+  step.name = "add";
+  step.text = "launch @add";
+  step.node = module->main()->first_node()->id();
+  step.kernel = 0;
+  builder.AddPlan(plan);
+  const Json data = Json::parse(ViewJson(builder.view()));
+  EXPECT_FALSE(data["snapshots"][0].contains("us"));
+  EXPECT_EQ(data["snapshots"][1]["us"], 12.5);
+  EXPECT_EQ(data["errors"], false);
+  EXPECT_EQ(data["runs"], 3);
+  EXPECT_EQ(data["kernels"], Json::parse(R"({"name": ["add"], "routine": ["generated"],
+      "us": [2.0], "calls": [6], "bytes": [7], "flops": [8], "sources": [-1]})"));
+  EXPECT_EQ(data["timeline"], Json::parse(R"({"tracks": ["main"], "names": ["add"],
+      "track": [0, 0], "name": [0, 0], "kernel": [0, 0], "begin": [5, 4], "duration": [2, 3],
+      "memoryTime": [5, 4], "memoryBytes": [64, -48], "categories": ["output"],
+      "memoryCategory": [0, 0], "leftOut": 0})"));
+  EXPECT_EQ(data["plan"], Json::parse(R"({"name": ["add"], "text": ["launch @add"], "kernel": [0],
+      "control": [0], "sources": [-1], "key": [1], "kernelText": ["text"],
+      "kernelCode": ["code"]})"));
 }
 
 TEST(ViewJson, BytesANodeAreTheSameInLargeModules) {

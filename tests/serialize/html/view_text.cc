@@ -47,9 +47,9 @@ std::string LineOf(const ModuleView& view, const ModuleView::Row& row) {
         absl::StrAppend(&line, " ...");
         continue;
       }
-      const ModuleView::Step& step = view.steps[number];
-      absl::StrAppend(&line, " by ", TextOf(view, step.pass), ".", TextOf(view, step.rule), ".",
-                      step.rewrite, ".", TextOf(view, step.op), ".", step.node);
+      const ModuleView::Change& change = view.changes[number];
+      absl::StrAppend(&line, " by ", TextOf(view, change.pass), ".", TextOf(view, change.rule), ".",
+                      change.rewrite, ".", TextOf(view, change.op), ".", change.node);
     }
   }
   return line;

@@ -124,12 +124,12 @@ g (bool c, float[2] X) => (float[2] Y) {
     else_branch = e () => (float[2] b) { b = Relu(X) }>
 })");
   EXPECT_EQ(text, R"(UNIMPLEMENTED: 6 operators of the model cannot be imported:
-  com.acme::Fuse: nodes 'A', 'B'
+  com.acme::Fuse (no registered op has this name): nodes 'A', 'B'
   Mystery: node 'C'
   org.none::Op (no opset of its domain is imported): node 'D'
   RandomNormalLike (random numbers cannot be reproduced): node 'E'
   Swish (not in opset 17): node 'F'
-  com.acme::Inner: node 'a')");
+  com.acme::Inner (no registered op has this name): node 'a')");
 }
 
 TEST(MalformedTest, Functions) {
