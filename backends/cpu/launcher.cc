@@ -304,7 +304,6 @@ absl::StatusOr<RunView> UnfinishedView(const StepRequest& request, const Kernel&
   return view;
 }
 
-// The routine with the kernel as one pass, or else one after the other.
 // The kernel in the form that routines compute, or its first part with a table for the rest.
 std::optional<FoundFinish> FindWholeFinish(const FinishRequest& request, const SymbolEnv& env,
                                            const CpuLauncher& launcher) {
@@ -322,6 +321,7 @@ std::optional<FoundFinish> FindWholeFinish(const FinishRequest& request, const S
   return found;
 }
 
+// The routine with the kernel as one pass, or else one after the other.
 absl::StatusOr<std::unique_ptr<StepCode>> CompileFinished(const StepRequest& request,
                                                           CpuLauncher& launcher) {
   const std::optional<RoutineOp> op = FindRoutineOp(request.step.op_name);

@@ -45,7 +45,7 @@ const std::map<std::string, int>& Hot() {
       {"graph/tensor/tensor.h", 575},
       {"graph/tensor/type.h", 950},
       {"lowering/kernel.h", 250},
-      {"lowering/kernel_schedule.h", 250},
+      {"lowering/kernel_schedule.h", 251},
       {"passes/engine/logs.h", 230},
       {"passes/engine/pass_context.h", 230},
       {"passes/engine/remarks.h", 230},

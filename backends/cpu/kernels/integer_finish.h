@@ -12,8 +12,8 @@ namespace weft::cpu {
 enum class IntegerResult : uint8_t { kI32, kF32, kU8, kI8 };
 
 // v = clamp(sum * scale + bias), each operation rounded to f32. If there is a `middle`, v is
-// narrowed to 8 bits and widened again, and a late bias is added. Then v = clamp(v + addend). Results of 8 bits are v
-// narrowed.
+// narrowed to 8 bits and widened again, and a late bias is added. Then v = clamp(v + addend).
+// Results of 8 bits are v narrowed.
 struct IntegerFinish {
   struct Clamp {
     float least = -std::numeric_limits<float>::infinity();
