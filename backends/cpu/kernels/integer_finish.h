@@ -34,6 +34,7 @@ struct IntegerFinish {
   // One for each column, whole vectors of them.
   const float* scale = nullptr;
   const float* bias = nullptr;
+  bool all_finite = false;  // Factors and biases; sums then give no NaN.
   Clamp first;
   bool has_middle = false;
   Narrow middle;

@@ -186,6 +186,7 @@ class Finisher {
         middle_(f.middle),
         narrow_(f.narrow),
         clamps_(!f.first.is_open()),
+        clamps_again_(!f.second.is_open()),
         divides_((kMiddle && !middle_.has_inverse()) || (kNarrows && !narrow_.has_inverse())) {}
 
   static void Run(const IntegerFinish& f, const FinishRows& rows) {
@@ -231,12 +232,13 @@ class Finisher {
       Vec v = FromInts(sums + j) * LoadVec(f_.scale + j) + LoadVec(f_.bias + j);
       if (clamps_) v = Clamped(v, f_.first);
       if constexpr (kMiddle) {
-        const Vec q = middle_.template Narrowed<kDivides>(v, &far);
-        v = ((q == q ? q : Vec{}) - Splat(f_.wide_zero_point)) * Splat(f_.wide_scale);
+        Vec q = middle_.template Narrowed<kDivides>(v, &far);
+        if (!f_.all_finite) q = q == q ? q : Vec{};
+        v = (q - Splat(f_.wide_zero_point)) * Splat(f_.wide_scale);
         if (f_.late_bias != nullptr) v = v + LoadVec(f_.late_bias + j);
       }
       if constexpr (kAdds) v = v + addend[(j - first) / kLanes];
-      if constexpr (kAdds || kMiddle) v = Clamped(v, f_.second);
+      if ((kAdds || kMiddle) && clamps_again_) v = Clamped(v, f_.second);
       if constexpr (kNarrows) v = narrow_.template Narrowed<kDivides>(v, &far);
       StoreResult<kResult>(v, to + j * BytesOf(kResult), first + columns - j);
     }
@@ -247,6 +249,7 @@ class Finisher {
   const NarrowVecs middle_;
   const NarrowVecs narrow_;
   const bool clamps_;
+  const bool clamps_again_;
   const bool divides_;
 };
 

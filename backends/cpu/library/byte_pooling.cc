@@ -47,7 +47,9 @@ class BytePoolingCall : public LibraryCall {
     panel.channels = y_.depth;
     panel.y_row = y_row_;
     if (copies_x_) {
-      CopyRows(panel.x, x_, 0, x_.depth, threads_, scratch + x_at_);
+      RowCopy rows;
+      rows.depth = x_.depth;
+      CopyRows(panel.x, x_, rows, threads_, scratch + x_at_);
       panel.x = scratch + x_at_;
     }
     auto* y = copies_y_ ? scratch + y_at_ : static_cast<uint8_t*>(memory.result);

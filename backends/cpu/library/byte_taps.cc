@@ -114,22 +114,26 @@ ByteTaps::Line ByteTaps::LineAt(int64_t row) const {
 }
 
 // The taps of an inner result lie at fixed distances from its first one.
-void ByteTaps::FillLine(Line line, int64_t* offsets) const {
+void ByteTaps::FillLine(Line line, int64_t* __restrict offsets) const {
   const ByteWindow& w = window_;
   const size_t last = w.kernel.size() - 1;
-  int64_t& place = line.first[last];
   const int64_t inner_end = x_.dims[last + 1] - (w.kernel[last] - 1) * w.dilation[last];
+  const int64_t step = w.stride[last] * point_strides_[last + 1];
+  const int64_t* taps = tap_offsets_.data();
+  const int64_t count = taps_;
+  int64_t base = line.base;
   for (int64_t i = 0; i < line.results; ++i) {
+    const int64_t place = line.first[last];
     if (line.inner && place >= 0 && place < inner_end) {
-      for (int64_t tap = 0; tap < taps_; ++tap) offsets[tap] = line.base + tap_offsets_[tap];
+      for (int64_t tap = 0; tap < count; ++tap) offsets[tap] = base + taps[tap];
     } else {
-      for (int64_t tap = 0; tap < taps_; ++tap) {
-        offsets[tap] = IsInside(line.first, tap) ? line.base + tap_offsets_[tap] : kNoRow;
+      for (int64_t tap = 0; tap < count; ++tap) {
+        offsets[tap] = IsInside(line.first, tap) ? base + taps[tap] : kNoRow;
       }
     }
-    place += w.stride[last];
-    line.base += w.stride[last] * point_strides_[last + 1];
-    offsets += taps_;
+    line.first[last] = place + w.stride[last];
+    base += step;
+    offsets += count;
   }
 }
 
@@ -146,33 +150,41 @@ bool ByteTaps::IsInside(const int64_t* first, int64_t tap) const {
 namespace {
 
 // Copies `count` rows that lie `stride` apart.
-void CopyLine(const uint8_t* x, int64_t count, int64_t stride, const ByteRows& rows, uint8_t flip,
-              int64_t depth, uint8_t* to) {
+void CopyLine(const uint8_t* x, int64_t count, int64_t stride, const ByteRows& rows,
+              const RowCopy& copy, uint8_t* to) {
+  const int64_t depth = copy.depth;
+  std::memset(to, copy.padding, copy.left * depth);
+  std::memset(to + (copy.left + count) * depth, copy.padding, copy.right * depth);
+  to += copy.left * depth;
   if (depth > rows.depth) std::memset(to, 0, count * depth);
   if (stride == 1) {
     // Element by element: each lies beside that of the next row.
     for (int64_t k = 0; k < rows.depth; ++k) {
       const uint8_t* from = x + k * rows.step;
-      for (int64_t i = 0; i < count; ++i) to[i * depth + k] = from[i] ^ flip;
+      for (int64_t i = 0; i < count; ++i) to[i * depth + k] = from[i] ^ copy.flip;
     }
   } else {
     for (int64_t i = 0; i < count; ++i) {
       const uint8_t* from = x + i * stride;
-      for (int64_t k = 0; k < rows.depth; ++k) to[i * depth + k] = from[k * rows.step] ^ flip;
+      for (int64_t k = 0; k < rows.depth; ++k) {
+        to[i * depth + k] = from[k * rows.step] ^ copy.flip;
+      }
     }
   }
 }
 
 }  // namespace
 
-void CopyRows(const uint8_t* x, const ByteRows& rows, uint8_t flip, int64_t depth, int threads,
+void CopyRows(const uint8_t* x, const ByteRows& rows, const RowCopy& copy, int threads,
               uint8_t* to) {
-  const int64_t n = rows.rows();
   const int64_t line = rows.dims.empty() ? 1 : rows.dims.back();
   const int64_t stride = rows.dims.empty() ? 0 : rows.strides.back();
-#pragma omp parallel for num_threads(threads) if (n * depth > 1 << 14)
-  for (int64_t i = 0; i < n; i += line) {
-    CopyLine(x + rows.OffsetOf(i), line, stride, rows, flip, depth, to + i * depth);
+  if (line == 0) return;
+  const int64_t lines = rows.rows() / line;
+  const int64_t line_bytes = (copy.left + line + copy.right) * copy.depth;
+#pragma omp parallel for num_threads(threads) if (lines * line_bytes > 1 << 14)
+  for (int64_t i = 0; i < lines; ++i) {
+    CopyLine(x + rows.OffsetOf(i * line), line, stride, rows, copy, to + i * line_bytes);
   }
 }
 

@@ -60,7 +60,7 @@ class ByteTaps {
 
   void FindStrides(int64_t copied_depth);
   Line LineAt(int64_t row) const;
-  void FillLine(Line line, int64_t* offsets) const;
+  void FillLine(Line line, int64_t* __restrict offsets) const;
   bool IsInside(const int64_t* first, int64_t tap) const;
 
   const ByteRows x_;
@@ -73,9 +73,17 @@ class ByteTaps {
   std::vector<int64_t> tap_offsets_;
 };
 
-// Copies rows one behind the other, each filled up with zeros to `depth`; every byte is changed by
-// an exclusive or with `flip`.
-void CopyRows(const uint8_t* x, const ByteRows& rows, uint8_t flip, int64_t depth, int threads,
+// How rows are copied one behind the other.
+struct RowCopy {
+  int64_t depth = 0;  // Bytes of a row of the copy; those behind the row's own are zeros.
+  uint8_t flip = 0;   // Every byte is changed by an exclusive or with it.
+  // Rows of `padding`, as a byte of the copy, before and behind each line of rows along the last
+  // dim.
+  int64_t left = 0;
+  int64_t right = 0;
+  uint8_t padding = 0;
+};
+void CopyRows(const uint8_t* x, const ByteRows& rows, const RowCopy& copy, int threads,
               uint8_t* to);
 
 // Copies rows that lie one behind the other to their places.

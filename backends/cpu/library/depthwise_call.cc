@@ -53,7 +53,9 @@ class DepthwiseCall : public LibraryCall {
     panel.x = static_cast<const uint8_t*>(memory.args[0]);
     if (copies_x_) {
       auto* copy = reinterpret_cast<uint8_t*>(scratch + x_at_);
-      CopyRows(panel.x, shape_.x, 0, channels_, threads_, copy);
+      RowCopy rows;
+      rows.depth = channels_;
+      CopyRows(panel.x, shape_.x, rows, threads_, copy);
       panel.x = copy;
     }
     if (shape_.finish) {

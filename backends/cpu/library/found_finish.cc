@@ -412,6 +412,8 @@ IntegerFinish FoundFinish::Read(absl::Span<void* const> args, int64_t real, int6
     scratch[columns + j] = static_cast<float>(bias.At(j, args));
     scratch[2 * columns + j] = static_cast<float>(late_bias.At(j, args));
   }
+  read.all_finite = std::all_of(scratch, scratch + 2 * columns,
+                                [](float number) { return std::isfinite(number); });
   const auto narrows = [&](const Narrow& from, IntegerFinish::Narrow* to) {
     to->step = static_cast<float>(from.step.At(0, args));
     to->zero_point = static_cast<float>(from.zero_point.At(0, args));

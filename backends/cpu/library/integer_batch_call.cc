@@ -67,7 +67,10 @@ class IntegerBatchCall : public LibraryCall {
     job.w_zero = static_cast<int8_t>(ZeroPointOf(memory.args[3], WeightFlip()));
     if (copies_x_) {
       auto* copy = reinterpret_cast<uint8_t*>(scratch + x_copy_at_);
-      CopyRows(job.x, b_.x, b_.x_signed ? 0x80 : 0, whole_depth_, threads_, copy);
+      RowCopy rows;
+      rows.depth = whole_depth_;
+      rows.flip = b_.x_signed ? 0x80 : 0;
+      CopyRows(job.x, b_.x, rows, threads_, copy);
       job.x = copy;
     }
     job.y = copies_y_ ? scratch + y_copy_at_ : static_cast<char*>(memory.result);

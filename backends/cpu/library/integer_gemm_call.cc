@@ -28,16 +28,21 @@ class IntegerGemmCall : public LibraryCall {
         has_zero_point_(has_zero_point),
         columns_(AlignUp(weights_.view.columns, table.lanes)),
         rows_(shape_.y.rows()),
-        depth_(AlignUp(shape_.x.depth, kIntegerGroup)) {
+        point_(AlignUp(shape_.x.depth, kIntegerGroup)),
+        depth_(shape_.run > 0 ? shape_.run * point_ : point_) {
     // Copied: i8, elements with gaps, rows whose last group would read beyond the tensor, and those
     // that may lie before the first one, since offsets below 0 stand for padding.
     copies_x_ = shape_.is_signed || shape_.x.step != 1 || depth_ != shape_.x.depth ||
+                shape_.run > 0 ||
                 std::any_of(shape_.x.strides.begin(), shape_.x.strides.end(),
                             [](int64_t stride) { return stride < 0; });
     copies_y_ = shape_.y.step != 1 || !IsOneLoop(shape_.y.dims, shape_.y.strides, &y_row_);
     if (copies_y_) y_row_ = shape_.y.depth;
     if (shape_.finish) y_bytes_ = ResultBytes(shape_.finish->finish.result);
-    taps_.emplace(shape_.x, shape_.window, shape_.y.dims, copies_x_ ? depth_ : 0);
+    ByteRows read = shape_.x;
+    if (shape_.run > 0) read.dims.back() += shape_.left + shape_.right;
+    copied_rows_ = read.rows();
+    taps_.emplace(std::move(read), shape_.window, shape_.y.dims, copies_x_ ? point_ : 0);
     Reserve();
   }
 
@@ -58,7 +63,10 @@ class IntegerGemmCall : public LibraryCall {
     }
     if (copies_x_) {
       auto* copy = reinterpret_cast<uint8_t*>(scratch + x_at_);
-      CopyRows(x, shape_.x, shape_.is_signed ? 0x80 : 0, depth_, threads_, copy);
+      CopyRows(x, shape_.x,
+               {point_, static_cast<uint8_t>(shape_.is_signed ? 0x80 : 0), shape_.left,
+                shape_.right, zero_point},
+               threads_, copy);
       x = copy;
     }
     auto* y = static_cast<char*>(copies_y_ ? scratch + y_at_ : memory.result);
@@ -100,7 +108,7 @@ class IntegerGemmCall : public LibraryCall {
     padding_at_ = place(depth_);
     start_at_ = place(columns_ * 4);
     offsets_at_ = place(threads_ * kShareRows * taps_->taps() * 8);
-    if (copies_x_) x_at_ = place(shape_.x.rows() * depth_);
+    if (copies_x_) x_at_ = place(copied_rows_ * point_);
     if (copies_y_) y_at_ = place(rows_ * y_row_ * y_bytes_);
     if (shape_.finish) finish_at_ = place(FoundFinish::ScratchFloats(columns_) * 4);
   }
@@ -147,7 +155,9 @@ class IntegerGemmCall : public LibraryCall {
   const bool has_zero_point_;
   const int64_t columns_;  // Up to a whole vector.
   const int64_t rows_;
-  const int64_t depth_;
+  const int64_t point_;  // Bytes of a point of x, in whole groups.
+  const int64_t depth_;  // Of a tap.
+  int64_t copied_rows_ = 0;
   std::optional<ByteTaps> taps_;
   bool copies_x_ = false;
   bool copies_y_ = false;

@@ -18,6 +18,11 @@ struct IntegerGemmShape {
   ByteRows x;
   bool is_signed = false;  // x is of i8.
   ByteWindow window;
+  // Above 0: a tap is a run of so many points along the last dim, of whole groups of bytes each. It
+  // is read from a copy of x with `left` and `right` points of padding in each line.
+  int64_t run = 0;
+  int64_t left = 0;
+  int64_t right = 0;
   ByteRows y;  // In elements; depth: the columns.
   std::optional<FoundFinish> finish;
 };

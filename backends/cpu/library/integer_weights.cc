@@ -157,7 +157,12 @@ int64_t LayOut(const IntegerWeightView& view, int64_t lanes,
 }  // namespace
 
 int32_t IntegerWeightView::At(int64_t c, int64_t t, int64_t index) const {
-  const uint8_t byte = data[c * column + tap[t] + index * step];
+  int64_t offset = index * step;
+  if (point > 0) {
+    if (index % point >= point_depth) return 0;
+    offset = index / point * point_stride + index % point * step;
+  }
+  const uint8_t byte = data[c * column + tap[t] + offset];
   const int32_t value = is_signed ? static_cast<int8_t>(byte) : byte;
   if (zero_points.empty()) return value;
   return value - zero_points[zero_points.size() == 1 ? 0 : c];
@@ -211,7 +216,8 @@ absl::StatusOr<std::shared_ptr<const PackedIntegers>> PackIntegers(const Integer
 
 absl::StatusOr<std::shared_ptr<const PackedIntegers>> IntegerWeights::Get(
     int64_t key, const IntegerWeightView& view, const IntegerGemmTable& table, int threads) {
-  Key whole = {key, view.columns, view.depth, view.column, view.step, table.lanes, table.saturates};
+  Key whole = {key,         view.columns,    view.depth, view.column,      view.step,
+               table.lanes, table.saturates, view.point, view.point_depth, view.point_stride};
   whole.insert(whole.end(), view.tap.begin(), view.tap.end());
   whole.insert(whole.end(), view.zero_points.begin(), view.zero_points.end());
   auto& found = packed_[whole];

@@ -22,6 +22,11 @@ struct IntegerWeightView {
   int64_t column = 0;
   std::vector<int64_t> tap;  // Offset of each tap.
   int64_t step = 0;
+  // Above 0: the depth is that of several points, each of `point` weights, of which the first
+  // `point_depth` exist. From point to point there are `point_stride` elements.
+  int64_t point = 0;
+  int64_t point_depth = 0;
+  int64_t point_stride = 0;
   // The zero point of each column, or one for all; empty: 0.
   std::vector<int32_t> zero_points;
   // Reads them from memory: `count` bytes that lie `stride` apart.

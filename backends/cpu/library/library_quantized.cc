@@ -154,6 +154,30 @@ void DescribeWindow(const RunView& w, const ConvolutionAttrs& attrs, ByteWindow*
   }
 }
 
+// With few channels a tap would be one group of bytes: the taps along the last dim become one.
+void JoinTaps(const RunView& w, IntegerGemmShape* shape, IntegerWeightView* weights) {
+  ByteWindow& window = shape->window;
+  const int64_t run = window.kernel.back();
+  if (shape->x.depth > kIntegerGroup || run == 1 || window.dilation.back() != 1 ||
+      window.before.back() < 0) {
+    return;
+  }
+  const int64_t end = (shape->y.dims.back() - 1) * window.stride.back() + run;
+  shape->run = run;
+  shape->left = window.before.back();
+  shape->right = std::max<int64_t>(0, end - shape->left - shape->x.dims.back());
+  window.kernel.back() = 1;
+  window.before.back() = 0;
+  weights->point = kIntegerGroup;
+  weights->point_depth = weights->depth;
+  weights->point_stride = w.strides.back();
+  weights->depth = run * kIntegerGroup;
+  // The first tap of each run.
+  std::vector<int64_t> first;
+  for (size_t t = 0; t < weights->tap.size(); t += run) first.push_back(weights->tap[t]);
+  weights->tap = std::move(first);
+}
+
 LibraryCallOr MakeConvolutionInteger(const LibraryStep& step, const LibraryContext& context) {
   const ConvolutionAttrs attrs(step.schema, step.attrs);
   const RunView& w = step.args[1];
@@ -171,7 +195,10 @@ LibraryCallOr MakeConvolutionInteger(const LibraryStep& step, const LibraryConte
   weights.column = w.strides[0];
   weights.step = w.strides[1];
   DescribeWindow(w, attrs, &shape.window, &weights);
-  if (!depthwise) return MakePanelCall(step, context, std::move(shape), std::move(weights));
+  if (!depthwise) {
+    JoinTaps(w, &shape, &weights);
+    return MakePanelCall(step, context, std::move(shape), std::move(weights));
+  }
   WEFT_RETURN_IF_ERROR(DescribeResult(step, &shape));
   const SecondOperand second = DescribeSecond(step, std::move(weights));
   if (!second.is_constant) return absl::UnimplementedError("weights that may change");

@@ -49,6 +49,11 @@ const Shape kShapes[] = {
      {5, 3, 3, 3},
      {2, 5, 5, 10},
      true},
+    {"few_channels",
+     "convolution_integer(%i, %w, %z, none, stride=[2, 2], padding=[1, 1], dilation=[1, 1])",
+     {2, 3, 12, 13},
+     {32, 3, 3, 3},
+     {2, 32, 6, 7}},
     {"points",
      "convolution_integer(%i, %w, %z, none, stride=[1, 1], padding=[0, 0], dilation=[1, 1])",
      {2, 24, 13, 11},
@@ -292,15 +297,15 @@ class FinishedProducts : public testing::TestWithParam<std::tuple<Shape, Chain>>
     if (!ChooseIsa(WEFT_TEST_ISA).ok()) GTEST_SKIP() << "not on this machine";
   }
 
-  // `step` is that of the narrow result.
-  void ExpectEqual(const char* dtype, double step) {
+  // `step` is that of the narrow result. `special`: a factor is NaN, a bias infinite.
+  void ExpectEqual(const char* dtype, double step, bool special = false) {
     const Shape& shape = std::get<0>(GetParam());
     const Chain& chain = std::get<1>(GetParam());
     const bool is_signed = dtype[0] == 'i';
     const DType bytes = is_signed ? DType::kI8 : DType::kU8;
     const Dims x = shape.last ? Rotated(shape.x) : shape.x;
     const Dims y = shape.last ? Rotated(shape.y) : shape.y;
-    const std::vector<HostTensor> inputs = {
+    std::vector<HostTensor> inputs = {
         Integers(bytes, x, is_signed ? -128 : 0, is_signed ? 127 : 255, 7),
         Floats(y, -300, 3.75, 11),
         Integers(DType::kU8, y, 0, 255, 13),
@@ -311,6 +316,10 @@ class FinishedProducts : public testing::TestWithParam<std::tuple<Shape, Chain>>
         HostTensor::Scalar(DType::kF32, step),
         HostTensor::FromInts(DType::kU8, {}, {19}),
         HostTensor::FromInts(DType::kI8, {}, {-7})};
+    if (special) {
+      inputs[5].data<float>()[0] = std::numeric_limits<float>::quiet_NaN();
+      inputs[6].data<float>()[1] = -std::numeric_limits<float>::infinity();
+    }
     const std::string program = ProgramOf(shape, chain, dtype);
     const auto module = Parse(program);
     ASSERT_NE(module, nullptr) << program;
@@ -352,6 +361,8 @@ TEST_P(FinishedProducts, EqualTheReference) {
       SCOPED_TRACE(absl::StrCat(dtype, " ", step));
       ExpectEqual(dtype, step);
     }
+    SCOPED_TRACE("special numbers");
+    ExpectEqual(dtype, 61.0, /*special=*/true);
   }
 }
 
