@@ -106,6 +106,8 @@ TEST(CudaRun, NormalizesRowsOfEveryLength) {
   for (int64_t m : {1, 31, 32, 100, 1025, 12000}) {
     program.ExpectAsReference({Ramp({3, m}), Ramp({m}), Ramp({m})}, 1e-4);
   }
+  // Sums of columns have two levels.
+  program.ExpectAsReference({Ramp({1100, 33}), Ramp({33}), Ramp({33})}, 1e-4);
 }
 
 TEST(CudaRun, MultipliesMatricesOfEveryForm) {
@@ -272,6 +274,18 @@ TEST(CudaRun, AccessesGroupsWhereTheyFit) {
       program.ExpectAsReference({Ramp({n, m}), Ramp({n, m}, DType::kBF16), Ramp({m})}, 1e-4);
     }
   }
+}
+
+// Rows of whole groups that lie an odd number of elements apart.
+TEST(CudaRun, ReadsRowsWithGapsOneByOne) {
+  EmulatedProgram program(R"(
+    func @main(%x: f32[s0, s1]) -> (f32[s0, s1 - 1], f32[s0]) where 1 <= s0, 2 <= s1 {
+      %0 = slice(%x, dim=1, start=0, end=s1 - 1, step=1)
+      %1 = exp(%0)
+      %2 = sum(%1, dim=[1])
+      return %1, %2
+    })");
+  for (const int64_t m : {5, 9, 33, 65}) program.ExpectAsReference({Ramp({7, m})}, 1e-4);
 }
 
 // Few rows or columns with many elements are reduced in parts.
