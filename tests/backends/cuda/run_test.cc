@@ -7,7 +7,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "api/compiler.h"
 #include "gmock/gmock.h"
+#include "graph/text/text.h"
 #include "gtest/gtest.h"
 #include "tests/backends/cuda/emulated_program.h"
 #include "tests/support/programs.h"
@@ -247,9 +249,11 @@ TEST(CudaRun, NamesTheStepThatIsOutOfBounds) {
       return %0
     })");
   program.ExpectAsReference({Ramp({4, 3}), Ints({2}, {3, -4})});
-  const auto got = program.Run({Ramp({4, 3}), Ints({2}, {3, 4})});
-  EXPECT_EQ(got.status().code(), absl::StatusCode::kOutOfRange) << got.status();
-  EXPECT_THAT(got.status().message(), HasSubstr("index_select"));
+  for (const double outside : {4, -5}) {
+    const auto got = program.Run({Ramp({4, 3}), Ints({2}, {3, outside})});
+    EXPECT_EQ(got.status().code(), absl::StatusCode::kOutOfRange) << got.status();
+    EXPECT_THAT(got.status().message(), HasSubstr("index_select"));
+  }
   program.ExpectAsReference({Ramp({4, 3}), Ints({2}, {1, 2})});
 }
 
@@ -274,6 +278,46 @@ TEST(CudaRun, AccessesGroupsWhereTheyFit) {
       program.ExpectAsReference({Ramp({n, m}), Ramp({n, m}, DType::kBF16), Ramp({m})}, 1e-4);
     }
   }
+}
+
+// The program behind the passes that make groups for kernels.
+std::string Fused(const std::string& text) {
+  const auto module = Parse(text);
+  CompileOptions options;
+  options.passes = "fuse";
+  const auto done = weft::Compile(*module, options);
+  EXPECT_TRUE(done.ok()) << done.status();
+  return PrintModule(*module);
+}
+
+// Two rows of values are kept, in shared memory and, where they are too long, behind each other.
+TEST(CudaRun, KeepsSeveralRows) {
+  EmulatedProgram program(Fused(R"(
+    func @main(%x: f32[s0, s1]) -> (f32[s0, s1]) where 1 <= s0, 1 <= s1 {
+      %0 = exp(%x)
+      %1 = tanh(%x)
+      %2 = sum(%0, dim=[1], keepdim=true)
+      %3 = sum(%1, dim=[1], keepdim=true)
+      %4 = div(%0, %2)
+      %5 = div(%1, %3)
+      %6 = add(%4, %5)
+      return %6
+    })"));
+  for (const int64_t m : {1, 33, 1000, 12000}) program.ExpectAsReference({Ramp({3, m})}, 1e-4);
+}
+
+// Several results of one pass over rows that are reduced in parts.
+TEST(CudaRun, SplitsSeveralReductions) {
+  EmulatedProgram program(Fused(R"(
+    func @main(%x: f32[s0, s1]) -> (f32[s0]) where 1 <= s0, 1 <= s1 {
+      %0 = mul(%x, %x)
+      %1 = sum(%0, dim=[1])
+      %2 = sum(%x, dim=[1])
+      %3 = mul(%2, %2)
+      %4 = sub(%1, %3)
+      return %4
+    })"));
+  for (const int64_t m : {20000, 40001}) program.ExpectAsReference({Ramp({2, m})}, 1e-3);
 }
 
 // Rows of whole groups that lie an odd number of elements apart.
