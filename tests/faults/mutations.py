@@ -356,7 +356,7 @@ CPU = [
      "if (job.w_zero != 0) {", "if (job.w_zero > 64) {",
      "zero points of the second operand are not corrected"),
     ("byte-batch-zero-points", "backends/cpu/library/integer_batch_call.cc",
-     "start[j] = static_cast<int32_t>(bias + ab - a", "start[j] = static_cast<int32_t>(bias - a",
+     "start[j] = static_cast<int32_t>(bias + ab - a", "start[j] = static_cast<int32_t>(bias + 0 * ab - a",
      "the product of both zero points is missing"),
     ("byte-batch-one-matrix", "backends/cpu/library/integer_batch_call.cc",
      "table_.pack({job.w + w_at_[matrix]", "table_.pack({job.w + w_at_[0]",
