@@ -91,12 +91,15 @@ absl::Status KernelCode::Refresh(const SymbolEnv& env) {
   return absl::OkStatus();
 }
 
+ByteMapFn ByteMapFor(Isa isa) { return isa == Isa::kAvx512 ? Avx512ByteMap() : Avx2ByteMap(); }
+
+// A kernel that is a function of one byte, as a table.
 class ByteTableCode : public StepCode {
  public:
   ByteTableCode(const ByteFunction& function, int64_t elements, const CpuLauncher& launcher)
       : function_(function),
         elements_(elements),
-        map_(launcher.isa == Isa::kAvx512 ? Avx512ByteMap() : Avx2ByteMap()),
+        map_(ByteMapFor(launcher.isa)),
         threads_(elements < kParallelBytes ? 1 : launcher.threads) {}
 
   absl::Status Launch(const LaunchMemory& memory) override {
@@ -317,7 +320,7 @@ std::optional<FoundFinish> FindWholeFinish(const FinishRequest& request, const S
       FindFinish({tail->head, request.args, request.own_args, middle, request.channel}, value_of);
   if (!found) return std::nullopt;
   found->table = tail->table;
-  found->finish.map = launcher.isa == Isa::kAvx512 ? Avx512ByteMap() : Avx2ByteMap();
+  found->finish.map = ByteMapFor(launcher.isa);
   return found;
 }
 
