@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "backends/cpu/library/library_internal.h"
+#include "backends/cpu/library/scratch_plan.h"
 #include "base/align.h"
 
 namespace weft::cpu {
@@ -38,7 +39,7 @@ class DepthwiseCall : public LibraryCall {
     Reserve();
   }
 
-  int64_t scratch_bytes() const override { return bytes_; }
+  int64_t scratch_bytes() const override { return scratch_.bytes(); }
   std::string name() const override { return "depthwise_integers"; }
   bool narrows_integers() const override { return true; }
 
@@ -93,22 +94,17 @@ class DepthwiseCall : public LibraryCall {
   }
 
   void Reserve() {
-    const auto place = [this](int64_t bytes) {
-      const int64_t at = bytes_;
-      bytes_ += AlignUp(bytes, kCacheLine);
-      return at;
-    };
-    padding_at_ = place(whole_);
-    start_at_ = place(whole_ * 4);
-    if (shape_.finish) finish_at_ = place(FoundFinish::ScratchFloats(whole_) * 4);
-    if (copies_x_) x_at_ = place(shape_.x.rows() * channels_);
-    if (copies_y_) y_at_ = place(rows_ * channels_ * y_bytes_);
+    padding_at_ = scratch_.Place(whole_);
+    start_at_ = scratch_.Place(whole_ * 4);
+    if (shape_.finish) finish_at_ = scratch_.Place(FoundFinish::ScratchFloats(whole_) * 4);
+    if (copies_x_) x_at_ = scratch_.Place(shape_.x.rows() * channels_);
+    if (copies_y_) y_at_ = scratch_.Place(rows_ * channels_ * y_bytes_);
     // Of each thread: sums, pointers, offsets.
     const int64_t taps = taps_.taps();
     pointers_at_ = AlignUp(kDepthwiseRows * whole_ * 4, kCacheLine);
     offsets_at_ = pointers_at_ + AlignUp((taps + 1) * 8, kCacheLine);
     own_bytes_ = offsets_at_ + AlignUp(kShareRows * taps * 8, kCacheLine);
-    own_at_ = place(own_bytes_ * threads_);
+    own_at_ = scratch_.Place(own_bytes_ * threads_);
   }
 
   void FillStart(int32_t zero_point, int32_t* start) const {
@@ -157,7 +153,7 @@ class DepthwiseCall : public LibraryCall {
   std::vector<int16_t> weights_;
   std::vector<int32_t> sums_;  // Of the weights of each channel.
   // Places in scratch.
-  int64_t bytes_ = 0;
+  ScratchPlan scratch_;
   int64_t padding_at_ = 0;
   int64_t start_at_ = 0;
   int64_t finish_at_ = 0;

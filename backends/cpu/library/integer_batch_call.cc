@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "backends/cpu/library/integer_gemm_call.h"
+#include "backends/cpu/library/scratch_plan.h"
 #include "base/align.h"
 
 namespace weft::cpu {
@@ -54,7 +55,7 @@ class IntegerBatchCall : public LibraryCall {
     Reserve();
   }
 
-  int64_t scratch_bytes() const override { return bytes_; }
+  int64_t scratch_bytes() const override { return scratch_.bytes(); }
   std::string name() const override { return "integer_batch"; }
   bool narrows_integers() const override { return true; }
 
@@ -86,7 +87,8 @@ class IntegerBatchCall : public LibraryCall {
 #pragma omp parallel for collapse(2) num_threads(threads_) schedule(dynamic, 1) if (threads_ > 1)
     for (int64_t m = 0; m < matrices; ++m) {
       for (int64_t p = 0; p < panels_; ++p) {
-        RunPanel(job, m, p * panel_columns_, scratch + own_at_ + omp_get_thread_num() * own_bytes_);
+        RunPanel(job, m, p * panel_columns_,
+                 scratch + own_at_ + omp_get_thread_num() * own_.bytes());
       }
     }
     if (copies_y_ && y_bytes_ == 1) {
@@ -119,23 +121,18 @@ class IntegerBatchCall : public LibraryCall {
   }
 
   void Reserve() {
-    const auto place = [](int64_t bytes, int64_t* end) {
-      const int64_t at = *end;
-      *end += AlignUp(bytes, kCacheLine);
-      return at;
-    };
-    bias_at_ = place(columns_ * 4, &bytes_);
+    bias_at_ = scratch_.Place(columns_ * 4);
     if (b_.finish) {
-      finish_at_ = place(FoundFinish::ScratchFloats(panels_ * panel_columns_) * 4, &bytes_);
+      finish_at_ = scratch_.Place(FoundFinish::ScratchFloats(panels_ * panel_columns_) * 4);
     }
-    if (copies_x_) x_copy_at_ = place(b_.x.rows() * whole_depth_, &bytes_);
-    if (copies_y_) y_copy_at_ = place(b_.y.rows() * columns_ * y_bytes_, &bytes_);
-    weights_at_ = place(taps_ * whole_depth_ * panel_columns_, &own_bytes_);
-    sums_at_ = place(panel_columns_ * 4, &own_bytes_);
-    start_at_ = place(panel_columns_ * 4, &own_bytes_);
-    row_start_at_ = place(rows_ * 4, &own_bytes_);
-    offsets_at_ = place(rows_ * taps_ * 8, &own_bytes_);
-    own_at_ = place(own_bytes_ * threads_, &bytes_);
+    if (copies_x_) x_copy_at_ = scratch_.Place(b_.x.rows() * whole_depth_);
+    if (copies_y_) y_copy_at_ = scratch_.Place(b_.y.rows() * columns_ * y_bytes_);
+    weights_at_ = own_.Place(taps_ * whole_depth_ * panel_columns_);
+    sums_at_ = own_.Place(panel_columns_ * 4);
+    start_at_ = own_.Place(panel_columns_ * 4);
+    row_start_at_ = own_.Place(rows_ * 4);
+    offsets_at_ = own_.Place(rows_ * taps_ * 8);
+    own_at_ = scratch_.Place(own_.bytes() * threads_);
   }
 
   // `own`: scratch of the thread.
@@ -209,14 +206,14 @@ class IntegerBatchCall : public LibraryCall {
   bool copies_y_ = false;
   int64_t y_bytes_ = 4;  // Of an element.
   // Places in scratch.
-  int64_t bytes_ = 0;
+  ScratchPlan scratch_;
   int64_t bias_at_ = 0;
   int64_t finish_at_ = 0;
   int64_t x_copy_at_ = 0;
   int64_t y_copy_at_ = 0;
   int64_t own_at_ = 0;
   // In the part of a thread.
-  int64_t own_bytes_ = 0;
+  ScratchPlan own_;
   int64_t weights_at_ = 0;
   int64_t sums_at_ = 0;
   int64_t start_at_ = 0;

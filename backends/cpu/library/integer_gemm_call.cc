@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "backends/cpu/library/library_internal.h"
+#include "backends/cpu/library/scratch_plan.h"
 #include "base/align.h"
 #include "base/status_macros.h"
 
@@ -46,7 +47,7 @@ class IntegerGemmCall : public LibraryCall {
     Reserve();
   }
 
-  int64_t scratch_bytes() const override { return bytes_; }
+  int64_t scratch_bytes() const override { return scratch_.bytes(); }
   std::string name() const override { return "integer_gemm"; }
   bool narrows_integers() const override { return true; }
 
@@ -100,17 +101,12 @@ class IntegerGemmCall : public LibraryCall {
   }
 
   void Reserve() {
-    const auto place = [this](int64_t bytes) {
-      const int64_t at = bytes_;
-      bytes_ += AlignUp(bytes, kCacheLine);
-      return at;
-    };
-    padding_at_ = place(depth_);
-    start_at_ = place(columns_ * 4);
-    offsets_at_ = place(threads_ * kShareRows * taps_->taps() * 8);
-    if (copies_x_) x_at_ = place(copied_rows_ * point_);
-    if (copies_y_) y_at_ = place(rows_ * y_row_ * y_bytes_);
-    if (shape_.finish) finish_at_ = place(FoundFinish::ScratchFloats(columns_) * 4);
+    padding_at_ = scratch_.Place(depth_);
+    start_at_ = scratch_.Place(columns_ * 4);
+    offsets_at_ = scratch_.Place(threads_ * kShareRows * taps_->taps() * 8);
+    if (copies_x_) x_at_ = scratch_.Place(copied_rows_ * point_);
+    if (copies_y_) y_at_ = scratch_.Place(rows_ * y_row_ * y_bytes_);
+    if (shape_.finish) finish_at_ = scratch_.Place(FoundFinish::ScratchFloats(columns_) * 4);
   }
 
   // As a u8: 128 is added to i8 and to its zero point.
@@ -164,7 +160,7 @@ class IntegerGemmCall : public LibraryCall {
   int64_t y_row_ = 0;
   int64_t y_bytes_ = 4;  // Of an element.
   // Places in scratch.
-  int64_t bytes_ = 0;
+  ScratchPlan scratch_;
   int64_t padding_at_ = 0;
   int64_t start_at_ = 0;
   int64_t offsets_at_ = 0;
