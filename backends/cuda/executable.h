@@ -12,7 +12,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/types/span.h"
 #include "backends/backend.h"
-#include "backends/cuda/cuda_device.h"
+#include "backends/cuda/device/cuda_device.h"
 #include "backends/cuda/driver/libraries.h"
 #include "backends/cuda/launcher.h"
 #include "backends/runtime/plan_runner.h"

@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "backends/cuda/emit/routines.h"
-#include "backends/cuda/logs.h"
-#include "backends/cuda/routine_calls.h"
+#include "backends/cuda/device/logs.h"
+#include "backends/cuda/routines/copy.h"
+#include "backends/cuda/routines/routine.h"
 #include "backends/runtime/step_names.h"
 #include "base/status_macros.h"
 #include "graph/ir/op_def.h"
@@ -34,18 +34,6 @@ void CollectKernels(const Plan& plan, std::vector<const Kernel*>* kernels) {
   }
 }
 
-LaunchShape GridOf(int64_t blocks, int multiprocessors) {
-  LaunchShape shape;
-  shape.blocks = static_cast<unsigned>(std::min<int64_t>(blocks, 32 * multiprocessors));
-  shape.threads = kRoutineThreads;
-  return shape;
-}
-
-template <typename Sizes>
-std::string BytesOf(const Sizes& sizes) {
-  return std::string(reinterpret_cast<const char*>(&sizes), sizeof sizes);
-}
-
 }  // namespace
 
 absl::Status CudaLauncher::CompilePlan(const Plan& plan) {
@@ -66,15 +54,6 @@ absl::Status CudaLauncher::CompilePlan(const Plan& plan) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::shared_ptr<const CudaModule>> CudaLauncher::Unit(const std::string& text) {
-  std::shared_ptr<const CudaModule>& module = units_[text];
-  if (module == nullptr) {
-    WEFT_ASSIGN_OR_RETURN(const auto loaded, loader_.Load({text}));
-    module = loaded[0];
-  }
-  return module;
-}
-
 void CudaLauncher::Remark(const StepRequest& request, absl::string_view reason) {
   ++host_steps_;
   Log(hints_log, absl::StrCat(DescribeStep(request.plan, request.step),
@@ -86,9 +65,7 @@ absl::StatusOr<std::unique_ptr<StepCode>> CudaLauncher::Compile(const StepReques
     case StepKind::kKernel:
       return CompileKernel(request);
     case StepKind::kLibrary:
-      // Only routines of the CPU run kernels on their results.
-      if (IsFinished(request.step)) return nullptr;
-      return CompileMatmul(request);
+      return CompileLibrary(request);
     case StepKind::kCopy:
       return CompileCopy(request.args[0], request.results[0]);
     case StepKind::kReference:
@@ -124,56 +101,23 @@ absl::StatusOr<std::unique_ptr<StepCode>> CudaLauncher::CompileKernel(const Step
                                       std::move(label));
 }
 
-absl::StatusOr<std::unique_ptr<StepCode>> CudaLauncher::CompileMatmul(const StepRequest& request) {
-  const bool linear = request.step.op->name() == "linear";
-  const RunView& result = request.results[0];
-  if (!linear && request.step.op->name() != "matmul") {
-    Remark(request, "there is no kernel for this op");
-    return nullptr;
-  }
-  if (result.dtype != request.args[0].dtype || !request.step.epilogue.empty()) {
-    Remark(request, "the matmul kernel neither accumulates in another dtype nor has an epilogue");
-    return nullptr;
-  }
-  const RunView absent;
-  const RunView& bias = linear && request.args.size() > 2 ? request.args[2] : absent;
-  absl::StatusOr<MatmulSizes> sizes = linear
-                                          ? LinearOf(request.args[0], request.args[1], bias, result)
-                                          : MatmulOf(request.args[0], request.args[1], result);
-  if (!sizes.ok()) {
-    Remark(request, sizes.status().message());
-    return nullptr;
-  }
-  const bool tensor = device_.has_tensor_cores();
-  const MatmulShape shape = ShapeOfMatmul(result.dtype, tensor);
-  SetGroups(shape, request.args[0], request.args[1], result, &*sizes);
-  WEFT_ASSIGN_OR_RETURN(const auto module, Unit(MatmulUnit(result.dtype, tensor)));
-  WEFT_ASSIGN_OR_RETURN(const CuFunction function, module->Find("weft_matmul"));
-  const int64_t down = (sizes->m + shape.tile - 1) / shape.tile;
-  const int64_t across = (sizes->n + shape.tile - 1) / shape.tile;
-  const int last = static_cast<int>(request.args.size());
-  const std::vector<int> operands = {0, 1, bias.present() ? 2 : -1, last};
-  std::vector<Extent> extents = {ExtentOf(request, request.args[0]),
-                                 ExtentOf(request, request.args[1]), ExtentOf(request, bias),
-                                 ExtentOf(request, result)};
-  return std::make_unique<RoutineCode>(
-      device_, module, function, GridOf(down * across * sizes->batches, device_.multiprocessors()),
-      operands, std::move(extents), BytesOf(*sizes), FreshResults(request), "matmul",
-      DescribeStep(request.plan, request.step));
+absl::StatusOr<std::unique_ptr<StepCode>> CudaLauncher::CompileLibrary(const StepRequest& request) {
+  // Only routines of the CPU run kernels on their results.
+  if (IsFinished(request.step)) return nullptr;
+  const MakeRoutine make = FindRoutine(request.step.op->name());
+  absl::StatusOr<std::unique_ptr<StepCode>> code =
+      absl::UnimplementedError("there is no kernel for this op");
+  if (make != nullptr) code = make({device_, units_}, request);
+  if (!absl::IsUnimplemented(code.status())) return code;
+  Remark(request, code.status().message());
+  return nullptr;
 }
 
 absl::StatusOr<std::unique_ptr<StepCode>> CudaLauncher::CompileCopy(const RunView& from,
                                                                     const RunView& to) {
-  int bytes = 0;
-  const absl::StatusOr<CopySizes> sizes = CopyOf(from, to, &bytes);
-  if (!sizes.ok()) return nullptr;
-  WEFT_ASSIGN_OR_RETURN(const auto module, Unit(CopyUnit()));
-  WEFT_ASSIGN_OR_RETURN(const CuFunction function, module->Find(absl::StrCat("weft_copy", bytes)));
-  const int64_t blocks = (sizes->points + kRoutineThreads - 1) / kRoutineThreads;
-  return std::make_unique<RoutineCode>(
-      device_, module, function, GridOf(blocks, device_.multiprocessors()), std::vector<int>{0, 1},
-      std::vector<Extent>{ExtentOf(from), ExtentOf(to)}, BytesOf(*sizes), std::nullopt, "",
-      "a copy");
+  auto code = MakeCopy({device_, units_}, from, to);
+  if (absl::IsUnimplemented(code.status())) return nullptr;
+  return code;
 }
 
 // --- Flags -------------------------------------------------------------------------------

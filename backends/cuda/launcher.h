@@ -1,11 +1,10 @@
-// Compiles steps of plans for a CUDA device: kernels and copies as emitted code, products of
-// matrices by a kernel of fixed text. Other library steps have no code, and are evaluated on the
-// host; each is reported in the log of performance hints.
+// Compiles steps of plans for a CUDA device: kernels as emitted code, library steps by routines.
+// Library steps that no routine takes have no code, and are evaluated on the host; each is reported
+// in the log of performance hints.
 #ifndef WEFT_BACKENDS_CUDA_LAUNCHER_H_
 #define WEFT_BACKENDS_CUDA_LAUNCHER_H_
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -15,10 +14,10 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "backends/cuda/cuda_device.h"
+#include "backends/cuda/device/cuda_device.h"
+#include "backends/cuda/device/modules.h"
 #include "backends/cuda/emit/emit_cuda.h"
-#include "backends/cuda/modules.h"
-#include "backends/cuda/step_code.h"
+#include "backends/cuda/kernel_code.h"
 #include "backends/runtime/step_launcher.h"
 
 namespace weft::cuda {
@@ -26,7 +25,7 @@ namespace weft::cuda {
 class CudaLauncher : public StepLauncher {
  public:
   // `device` outlives it.
-  explicit CudaLauncher(CudaDevice& device) : device_(device), loader_(device) {}
+  explicit CudaLauncher(CudaDevice& device) : device_(device), loader_(device), units_(loader_) {}
 
   // Keeps compiled units in a folder.
   void set_cache(CubinCache cache) { loader_.set_cache(std::move(cache)); }
@@ -57,9 +56,8 @@ class CudaLauncher : public StepLauncher {
   };
 
   absl::StatusOr<std::unique_ptr<StepCode>> CompileKernel(const StepRequest& request);
-  // Null: the routine has no code for these operands.
-  absl::StatusOr<std::unique_ptr<StepCode>> CompileMatmul(const StepRequest& request);
-  absl::StatusOr<std::shared_ptr<const CudaModule>> Unit(const std::string& text);
+  // Null, after a remark: no routine has code for these operands.
+  absl::StatusOr<std::unique_ptr<StepCode>> CompileLibrary(const StepRequest& request);
   // The address of a flag for a step.
   absl::StatusOr<char*> NewFlag(const std::string& label);
   void Remark(const StepRequest& request, absl::string_view reason);
@@ -67,7 +65,7 @@ class CudaLauncher : public StepLauncher {
   CudaDevice& device_;
   ModuleLoader loader_;
   absl::flat_hash_map<const Kernel*, Found> kernels_;
-  std::map<std::string, std::shared_ptr<const CudaModule>> units_;  // Of routines, by their text.
+  UnitCache units_;  // Of routines.
   std::unique_ptr<DeviceMemory> flags_;
   std::vector<std::string> flag_labels_;  // By flag.
   int64_t host_steps_ = 0;

@@ -1025,10 +1025,10 @@ CHECKS = [
 
 CUDA = [
     # Groups of points.
-    ("cuda-group-past-end", "backends/cuda/step_code.cc",
+    ("cuda-group-past-end", "backends/cuda/kernel_code.cc",
      "if (value(multiple) % size != 0) return 1;", "if (value(multiple) < 0) return 1;",
      "a thread computes points that are not there"),
-    ("cuda-group-at-odd-place", "backends/cuda/step_code.cc",
+    ("cuda-group-at-odd-place", "backends/cuda/kernel_code.cc",
      "if ((offsets[nest.args[a]] + value(nest.begins[a])) % size != 0) return 1;", "static_cast<void>(a);",
      "16 bytes are read at an address that is not a multiple of 16"),
     ("cuda-group-of-strides", "backends/cuda/emit/nest.cc",
@@ -1063,7 +1063,7 @@ CUDA = [
     ("cuda-split-parts-overlap", "backends/cuda/emit/nest_reduce.cc",
      "\" + \", point, \") * splits + \", part,", "\" + \", part, \") * splits + \", part,",
      "points write their parts over each other"),
-    ("cuda-split-little-scratch", "backends/cuda/step_code.cc",
+    ("cuda-split-little-scratch", "backends/cuda/kernel_code.cc",
      "nest.split.reductions * points * splits * kPartBytes", "points * splits * kPartBytes",
      "parts of the second reduction lie behind the memory"),
     # Rows.
@@ -1081,17 +1081,17 @@ CUDA = [
      "if ((u64)i < (u64)bound) return i;", "if (i < bound) return i;",
      "a gather reads before its operand"),
     # Matmuls.
-    ("cuda-tile-overwritten", "backends/cuda/emit/routines.cc",
+    ("cuda-tile-overwritten", "backends/cuda/routines/matmul_unit.cc",
      "w_mma(sum[i][j], p[i], q[j], TYPE());\n        }\n      }\n      __syncthreads();",
      "w_mma(sum[i][j], p[i], q[j], TYPE());\n        }\n      }",
      "a tile is written over while other warps read it"),
-    ("cuda-fragment-of-other-row", "backends/cuda/emit/routines.cc",
+    ("cuda-fragment-of-other-row", "backends/cuda/routines/matmul_unit.cc",
      "(row + 16 * i + h % 2 * 8) * W_LINE + k + h / 2 * 8", "(row + 16 * i + h / 2 * 8) * W_LINE + k + h % 2 * 8",
      "registers of a fragment are exchanged"),
-    ("cuda-group-past-depth", "backends/cuda/routine_calls.cc",
+    ("cuda-group-past-depth", "backends/cuda/routines/matmul.cc",
      "if (k_stride == 1 && sizes->k % group == 0 &&", "if (k_stride == 1 &&",
      "the last group of a line reads the next line"),
-    ("cuda-bias-of-first-column", "backends/cuda/emit/routines.cc",
+    ("cuda-bias-of-first-column", "backends/cuda/routines/matmul_unit.cc",
      "z.v[j] += w_load(bias, (n + j) * s.bias);", "z.v[j] += w_load(bias, n * s.bias);",
      "neighbouring columns have one bias"),
     # Exchanged parameters, and programs in C.

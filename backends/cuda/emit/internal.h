@@ -8,16 +8,13 @@
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "backends/cuda/emit/emit_cuda.h"
+#include "backends/cuda/emit/types.h"
 #include "lowering/emit/loop_text.h"
 #include "lowering/emit/placement.h"
 #include "lowering/emit/size_table.h"
 #include "lowering/kernel.h"
 
 namespace weft::cuda {
-
-// The type of a dtype in memory ("m_bf16") and as a value ("f32", "bool").
-std::string MemoryType(DType dtype);
-std::string ValueType(DType dtype);
 
 // The largest and smallest numbers of a dtype, as text: infinities for floats.
 std::string LeastText(DType dtype);

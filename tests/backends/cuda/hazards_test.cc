@@ -4,9 +4,10 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "backends/cuda/device/cuda_device.h"
+#include "backends/cuda/device/modules.h"
 #include "backends/cuda/driver/libraries.h"
 #include "backends/cuda/emit/emit_cuda.h"
-#include "backends/cuda/modules.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/backends/cuda/emulated_program.h"

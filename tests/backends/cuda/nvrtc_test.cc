@@ -10,11 +10,12 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "backends/cuda/device/kernel_facts.h"
+#include "backends/cuda/device/modules.h"
 #include "backends/cuda/driver/libraries.h"
 #include "backends/cuda/emit/emit_cuda.h"
-#include "backends/cuda/emit/routines.h"
-#include "backends/cuda/kernel_facts.h"
-#include "backends/cuda/modules.h"
+#include "backends/cuda/routines/copy_unit.h"
+#include "backends/cuda/routines/matmul_unit.h"
 #include "backends/cuda/target.h"
 #include "gmock/gmock.h"
 #include "graph/ir/module.h"

@@ -1,4 +1,4 @@
-#include "backends/cuda/modules.h"
+#include "backends/cuda/device/modules.h"
 
 #include <sys/stat.h>
 
@@ -17,7 +17,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/synchronization/mutex.h"
-#include "backends/cuda/logs.h"
+#include "backends/cuda/device/logs.h"
 #include "base/out_of_memory.h"
 #include "base/status_macros.h"
 
@@ -176,6 +176,15 @@ absl::StatusOr<std::vector<std::shared_ptr<const CudaModule>>> ModuleLoader::Loa
     ModulesInUse()[key(missing[m])] = module;
   }
   return loaded;
+}
+
+absl::StatusOr<std::shared_ptr<const CudaModule>> UnitCache::Find(const std::string& text) {
+  std::shared_ptr<const CudaModule>& module = units_[text];
+  if (module == nullptr) {
+    WEFT_ASSIGN_OR_RETURN(const auto loaded, loader_.Load({text}));
+    module = loaded[0];
+  }
+  return module;
 }
 
 }  // namespace weft::cuda

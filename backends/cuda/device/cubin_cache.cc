@@ -1,4 +1,4 @@
-#include "backends/cuda/cubin_cache.h"
+#include "backends/cuda/device/cubin_cache.h"
 
 #include <sys/stat.h>
 #include <unistd.h>

@@ -1,6 +1,6 @@
-// Units of CUDA C++ for steps that are not kernels: products of matrices and copies.
-#ifndef WEFT_BACKENDS_CUDA_EMIT_ROUTINES_H_
-#define WEFT_BACKENDS_CUDA_EMIT_ROUTINES_H_
+// CUDA C++ for products of matrices.
+#ifndef WEFT_BACKENDS_CUDA_ROUTINES_MATMUL_UNIT_H_
+#define WEFT_BACKENDS_CUDA_ROUTINES_MATMUL_UNIT_H_
 
 #include <cstdint>
 #include <string>
@@ -10,9 +10,6 @@
 namespace weft::cuda {
 
 inline constexpr int kMaxBatchDims = 6;
-inline constexpr int kMaxCopyDims = 8;
-// Threads of a block.
-inline constexpr int kRoutineThreads = 256;
 
 // The last parameter of the kernel; the text declares the same struct. Strides are in elements.
 struct MatmulSizes {
@@ -28,11 +25,6 @@ struct MatmulSizes {
   int64_t a[kMaxBatchDims] = {}, b[kMaxBatchDims] = {}, c[kMaxBatchDims] = {};
 };
 
-struct CopySizes {
-  int64_t points = 1, rank = 0;
-  int64_t dims[kMaxCopyDims] = {}, from[kMaxCopyDims] = {}, to[kMaxCopyDims] = {};
-};
-
 // A unit with the kernel weft_matmul(a, b, bias, c, MatmulSizes): c = a * b + bias for each matrix
 // of a batch. All tensors have the dtype, a float; sums are in f64 for f64 and in f32 for the
 // others, and are rounded once. They are in order of k, each product fused with its addition, but
@@ -46,9 +38,6 @@ struct MatmulShape {
 };
 MatmulShape ShapeOfMatmul(DType dtype, bool tensor_cores);
 
-// A unit with the kernels weft_copy1, 2, 4, 8 and 16 (bytes of an element): (from, to, CopySizes).
-std::string CopyUnit();
-
 }  // namespace weft::cuda
 
-#endif  // WEFT_BACKENDS_CUDA_EMIT_ROUTINES_H_
+#endif  // WEFT_BACKENDS_CUDA_ROUTINES_MATMUL_UNIT_H_

@@ -1,6 +1,6 @@
 // Facts about compiled kernels, from the compiler's log.
-#ifndef WEFT_BACKENDS_CUDA_KERNEL_FACTS_H_
-#define WEFT_BACKENDS_CUDA_KERNEL_FACTS_H_
+#ifndef WEFT_BACKENDS_CUDA_DEVICE_KERNEL_FACTS_H_
+#define WEFT_BACKENDS_CUDA_DEVICE_KERNEL_FACTS_H_
 
 #include <cstdint>
 #include <string>
@@ -23,4 +23,4 @@ std::vector<KernelFacts> ReadKernelFacts(absl::string_view log);
 
 }  // namespace weft::cuda
 
-#endif  // WEFT_BACKENDS_CUDA_KERNEL_FACTS_H_
+#endif  // WEFT_BACKENDS_CUDA_DEVICE_KERNEL_FACTS_H_

@@ -4,8 +4,8 @@
 // context of the process useless: this and every later call on any CudaDevice of the process fails,
 // and only a new process can use the GPU again. Other errors, such as a lack of memory, leave the
 // device usable.
-#ifndef WEFT_BACKENDS_CUDA_CUDA_DEVICE_H_
-#define WEFT_BACKENDS_CUDA_CUDA_DEVICE_H_
+#ifndef WEFT_BACKENDS_CUDA_DEVICE_CUDA_DEVICE_H_
+#define WEFT_BACKENDS_CUDA_DEVICE_CUDA_DEVICE_H_
 
 #include <cstdint>
 #include <memory>
@@ -93,4 +93,4 @@ class CudaDevice : public Device {
 
 }  // namespace weft::cuda
 
-#endif  // WEFT_BACKENDS_CUDA_CUDA_DEVICE_H_
+#endif  // WEFT_BACKENDS_CUDA_DEVICE_CUDA_DEVICE_H_

@@ -1,4 +1,4 @@
-#include "backends/cuda/logs.h"
+#include "backends/cuda/device/logs.h"
 
 namespace weft::cuda {
 

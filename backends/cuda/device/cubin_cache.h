@@ -1,6 +1,6 @@
 // A folder that keeps compiled units of CUDA C++ for other processes.
-#ifndef WEFT_BACKENDS_CUDA_CUBIN_CACHE_H_
-#define WEFT_BACKENDS_CUDA_CUBIN_CACHE_H_
+#ifndef WEFT_BACKENDS_CUDA_DEVICE_CUBIN_CACHE_H_
+#define WEFT_BACKENDS_CUDA_DEVICE_CUBIN_CACHE_H_
 
 #include <optional>
 #include <string>
@@ -36,4 +36,4 @@ class CubinCache {
 
 }  // namespace weft::cuda
 
-#endif  // WEFT_BACKENDS_CUDA_CUBIN_CACHE_H_
+#endif  // WEFT_BACKENDS_CUDA_DEVICE_CUBIN_CACHE_H_

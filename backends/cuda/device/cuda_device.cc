@@ -1,4 +1,4 @@
-#include "backends/cuda/cuda_device.h"
+#include "backends/cuda/device/cuda_device.h"
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
 // Log topics of the CUDA backend.
-#ifndef WEFT_BACKENDS_CUDA_LOGS_H_
-#define WEFT_BACKENDS_CUDA_LOGS_H_
+#ifndef WEFT_BACKENDS_CUDA_DEVICE_LOGS_H_
+#define WEFT_BACKENDS_CUDA_DEVICE_LOGS_H_
 
 #include "base/log.h"
 
@@ -13,4 +13,4 @@ extern LogArtifact output_code_log;
 
 }  // namespace weft::cuda
 
-#endif  // WEFT_BACKENDS_CUDA_LOGS_H_
+#endif  // WEFT_BACKENDS_CUDA_DEVICE_LOGS_H_

@@ -1,9 +1,10 @@
 // Compiled units of CUDA C++, kept in memory by their content.
-#ifndef WEFT_BACKENDS_CUDA_MODULES_H_
-#define WEFT_BACKENDS_CUDA_MODULES_H_
+#ifndef WEFT_BACKENDS_CUDA_DEVICE_MODULES_H_
+#define WEFT_BACKENDS_CUDA_DEVICE_MODULES_H_
 
 #include <atomic>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,8 +14,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "backends/cuda/cubin_cache.h"
-#include "backends/cuda/cuda_device.h"
+#include "backends/cuda/device/cubin_cache.h"
+#include "backends/cuda/device/cuda_device.h"
 #include "backends/cuda/driver/libraries.h"
 
 namespace weft::cuda {
@@ -65,6 +66,19 @@ class ModuleLoader {
   std::atomic<int64_t> cached_{0};  // Units found in the cache.
 };
 
+// The units of a session's routines, by their text; keeps them loaded.
+class UnitCache {
+ public:
+  // The loader outlives it.
+  explicit UnitCache(ModuleLoader& loader) : loader_(loader) {}
+
+  absl::StatusOr<std::shared_ptr<const CudaModule>> Find(const std::string& text);
+
+ private:
+  ModuleLoader& loader_;
+  std::map<std::string, std::shared_ptr<const CudaModule>> units_;
+};
+
 }  // namespace weft::cuda
 
-#endif  // WEFT_BACKENDS_CUDA_MODULES_H_
+#endif  // WEFT_BACKENDS_CUDA_DEVICE_MODULES_H_

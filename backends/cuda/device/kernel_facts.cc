@@ -1,4 +1,4 @@
-#include "backends/cuda/kernel_facts.h"
+#include "backends/cuda/device/kernel_facts.h"
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"

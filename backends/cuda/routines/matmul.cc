@@ -1,38 +1,21 @@
-#include "backends/cuda/routine_calls.h"
+#include "backends/cuda/routines/matmul.h"
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "backends/cuda/routines/joined_dims.h"
+#include "backends/cuda/routines/matmul_unit.h"
+#include "backends/cuda/routines/routine_code.h"
+#include "backends/runtime/step_names.h"
+#include "base/status_macros.h"
+#include "graph/ir/op_def.h"
 
 namespace weft::cuda {
 namespace {
-
-// A dim of several tensors, with its strides in each.
-struct Dim {
-  int64_t size = 1;
-  int64_t strides[3] = {};
-};
-
-// Joins neighbouring dims that all tensors walk with one stride, and drops those of size 1.
-std::vector<Dim> Join(const std::vector<Dim>& dims) {
-  std::vector<Dim> joined;
-  for (const Dim& dim : dims) {
-    if (dim.size == 1) continue;
-    const auto continues = [&](int t) {
-      return joined.back().strides[t] == dim.strides[t] * dim.size;
-    };
-    if (!joined.empty() && continues(0) && continues(1) && continues(2)) {
-      joined.back() = {joined.back().size * dim.size,
-                       {dim.strides[0], dim.strides[1], dim.strides[2]}};
-    } else {
-      joined.push_back(dim);
-    }
-  }
-  return joined;
-}
 
 // The stride of an operand along dim `d` of the result's batch, which has `rank` dims; the operand
 // has `own` batch dims, which stand last.
@@ -66,8 +49,7 @@ absl::Status SetBatch(std::vector<Dim> dims, MatmulSizes* sizes) {
   return absl::OkStatus();
 }
 
-}  // namespace
-
+// c = a * b with the broadcasts of `matmul`.
 absl::StatusOr<MatmulSizes> MatmulOf(const RunView& a, const RunView& b, const RunView& c) {
   MatmulSizes sizes;
   const int rows = a.rank() > 1 ? 1 : 0;
@@ -92,11 +74,11 @@ absl::StatusOr<MatmulSizes> MatmulOf(const RunView& a, const RunView& b, const R
                     {BatchStride(a, a.rank() - 1 - rows, d, batch),
                      BatchStride(b, b.rank() - 1 - columns, d, batch), c.strides[d]}});
   }
-  const absl::Status status = SetBatch(std::move(dims), &sizes);
-  if (!status.ok()) return status;
+  WEFT_RETURN_IF_ERROR(SetBatch(std::move(dims), &sizes));
   return sizes;
 }
 
+// c = a * transpose(b) + bias, as `linear`; an absent bias has no buffer.
 absl::StatusOr<MatmulSizes> LinearOf(const RunView& a, const RunView& b, const RunView& bias,
                                      const RunView& c) {
   MatmulSizes sizes;
@@ -114,11 +96,12 @@ absl::StatusOr<MatmulSizes> LinearOf(const RunView& a, const RunView& b, const R
   for (int d = 0; d + 1 < a.rank(); ++d) {
     dims.push_back({a.dims[d], {a.strides[d], 0, c.strides[d]}});
   }
-  const absl::Status status = SetBatch(std::move(dims), &sizes);
-  if (!status.ok()) return status;
+  WEFT_RETURN_IF_ERROR(SetBatch(std::move(dims), &sizes));
   return sizes;
 }
 
+// Sets what a kernel of that shape can access in groups. The views are those of the call; their
+// memory begins at multiples of 16 bytes.
 void SetGroups(const MatmulShape& shape, const RunView& a, const RunView& b, const RunView& c,
                MatmulSizes* sizes) {
   if (shape.load_group == 0) return;
@@ -147,30 +130,38 @@ void SetGroups(const MatmulShape& shape, const RunView& a, const RunView& b, con
                     (sizes->m == 1 || sizes->c_row % group == 0);
 }
 
-absl::StatusOr<CopySizes> CopyOf(const RunView& from, const RunView& to, int* bytes) {
-  CopySizes sizes;
-  const int bits = DTypeBits(from.dtype);
-  *bytes = bits / 8;
-  std::vector<Dim> dims;
-  if (bits < 8) {
-    if (!from.dense() || !to.dense()) return absl::UnimplementedError("elements in parts of bytes");
-    *bytes = 1;
-    dims.push_back({DTypeBytes(from.dtype, from.numel()), {1, 1, 0}});
-  } else {
-    for (int d = 0; d < from.rank(); ++d) {
-      dims.push_back({from.dims[d], {from.strides[d], to.strides[d], 0}});
-    }
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<StepCode>> MakeMatmul(const RoutineContext& context,
+                                                     const StepRequest& request) {
+  CudaDevice& device = context.device;
+  const bool linear = request.step.op->name() == "linear";
+  const RunView& left = request.args[0];
+  const RunView& right = request.args[1];
+  const RunView& result = request.results[0];
+  if (result.dtype != left.dtype || !request.step.epilogue.empty()) {
+    return absl::UnimplementedError(
+        "the matmul kernel neither accumulates in another dtype nor has an epilogue");
   }
-  dims = Join(dims);
-  if (dims.size() > kMaxCopyDims) return absl::UnimplementedError("a copy of too many dims");
-  sizes.rank = static_cast<int64_t>(dims.size());
-  for (size_t d = 0; d < dims.size(); ++d) {
-    sizes.points *= dims[d].size;
-    sizes.dims[d] = dims[d].size;
-    sizes.from[d] = dims[d].strides[0];
-    sizes.to[d] = dims[d].strides[1];
-  }
-  return sizes;
+  const RunView absent;
+  const RunView& bias = linear && request.args.size() > 2 ? request.args[2] : absent;
+  WEFT_ASSIGN_OR_RETURN(MatmulSizes sizes, linear ? LinearOf(left, right, bias, result)
+                                                  : MatmulOf(left, right, result));
+  const bool tensor = device.has_tensor_cores();
+  const MatmulShape shape = ShapeOfMatmul(result.dtype, tensor);
+  SetGroups(shape, left, right, result, &sizes);
+  WEFT_ASSIGN_OR_RETURN(const auto module, context.units.Find(MatmulUnit(result.dtype, tensor)));
+  WEFT_ASSIGN_OR_RETURN(const CuFunction function, module->Find("weft_matmul"));
+  const int64_t down = (sizes.m + shape.tile - 1) / shape.tile;
+  const int64_t across = (sizes.n + shape.tile - 1) / shape.tile;
+  const int last = static_cast<int>(request.args.size());
+  const std::vector<int> operands = {0, 1, bias.present() ? 2 : -1, last};
+  std::vector<Extent> extents = {ExtentOf(request, left), ExtentOf(request, right),
+                                 ExtentOf(request, bias), ExtentOf(request, result)};
+  return std::make_unique<RoutineCode>(
+      device, module, function, GridOf(down * across * sizes.batches, device.multiprocessors()),
+      operands, std::move(extents), BytesOf(sizes), FreshResults(request), "matmul",
+      DescribeStep(request.plan, request.step));
 }
 
 }  // namespace weft::cuda

@@ -1,6 +1,6 @@
 // Step code on a CUDA device: launches of emitted kernels.
-#ifndef WEFT_BACKENDS_CUDA_STEP_CODE_H_
-#define WEFT_BACKENDS_CUDA_STEP_CODE_H_
+#ifndef WEFT_BACKENDS_CUDA_KERNEL_CODE_H_
+#define WEFT_BACKENDS_CUDA_KERNEL_CODE_H_
 
 #include <cstdint>
 #include <memory>
@@ -11,34 +11,13 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "backends/cuda/cuda_device.h"
+#include "backends/cuda/device/cuda_device.h"
+#include "backends/cuda/device/modules.h"
+#include "backends/cuda/device/operands.h"
 #include "backends/cuda/emit/emit_cuda.h"
-#include "backends/cuda/modules.h"
 #include "backends/runtime/step_launcher.h"
 
 namespace weft::cuda {
-
-// Memory around the first element of an operand, in bytes.
-struct Extent {
-  int64_t before = 0;
-  int64_t after = 0;
-};
-// Extent of the view's elements.
-Extent ExtentOf(const RunView& view);
-// Extent of the view's whole buffer; a kernel may read it anywhere.
-Extent ExtentOf(const StepRequest& request, const RunView& view);
-
-// For the emulation: results have no content before a step writes them, unless the step reads their
-// memory as well.
-class FreshResults {
- public:
-  explicit FreshResults(const StepRequest& request);
-  void Forget(CudaDevice& device, const LaunchMemory& memory) const;
-
- private:
-  std::vector<Extent> args_;
-  std::vector<int64_t> bytes_;  // By result; 0 if it has gaps.
-};
 
 // A launch with numbers for sizes. Parameters are pointers, then other values.
 struct NestLaunch {
@@ -89,43 +68,6 @@ class KernelCode : public StepCode {
   int64_t scratch_bytes_ = 0;
 };
 
-// A kernel with fixed parameters: pointers to operands, then a struct.
-class RoutineCode : public StepCode {
- public:
-  // `operands`: numbers in LaunchMemory::all, -1 for null, by pointer. `sizes` is the struct.
-  // `routine`: the name of the library routine; empty for a copy. `fresh`: of a step.
-  RoutineCode(CudaDevice& device, std::shared_ptr<const CudaModule> module, CuFunction function,
-              LaunchShape shape, std::vector<int> operands, std::vector<Extent> extents,
-              std::string sizes, std::optional<FreshResults> fresh, std::string routine,
-              std::string label)
-      : device_(device),
-        module_(std::move(module)),
-        function_(function),
-        shape_(shape),
-        operands_(std::move(operands)),
-        extents_(std::move(extents)),
-        sizes_(std::move(sizes)),
-        fresh_(std::move(fresh)),
-        routine_(std::move(routine)),
-        label_(std::move(label)) {}
-
-  absl::Status Launch(const LaunchMemory& memory) override;
-  const char* runner() const override { return routine_.empty() ? "generated" : "library"; }
-  std::string routine() const override { return routine_; }
-
- private:
-  CudaDevice& device_;
-  const std::shared_ptr<const CudaModule> module_;
-  const CuFunction function_;
-  const LaunchShape shape_;  // Without blocks: nothing is launched.
-  const std::vector<int> operands_;
-  const std::vector<Extent> extents_;  // By pointer.
-  const std::string sizes_;
-  const std::optional<FreshResults> fresh_;
-  const std::string routine_;
-  const std::string label_;
-};
-
 }  // namespace weft::cuda
 
-#endif  // WEFT_BACKENDS_CUDA_STEP_CODE_H_
+#endif  // WEFT_BACKENDS_CUDA_KERNEL_CODE_H_

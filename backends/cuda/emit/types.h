@@ -1,0 +1,17 @@
+// Names of dtypes in CUDA C++.
+#ifndef WEFT_BACKENDS_CUDA_EMIT_TYPES_H_
+#define WEFT_BACKENDS_CUDA_EMIT_TYPES_H_
+
+#include <string>
+
+#include "graph/tensor/dtype.h"
+
+namespace weft::cuda {
+
+// The type of a dtype in memory ("m_bf16") and as a value ("f32", "bool").
+std::string MemoryType(DType dtype);
+std::string ValueType(DType dtype);
+
+}  // namespace weft::cuda
+
+#endif  // WEFT_BACKENDS_CUDA_EMIT_TYPES_H_

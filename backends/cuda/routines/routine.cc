@@ -1,0 +1,27 @@
+#include "backends/cuda/routines/routine.h"
+
+#include "backends/cuda/routines/matmul.h"
+
+namespace weft::cuda {
+namespace {
+
+struct Entry {
+  absl::string_view op;
+  MakeRoutine make;
+};
+
+constexpr Entry kRoutines[] = {
+    {"linear", MakeMatmul},
+    {"matmul", MakeMatmul},
+};
+
+}  // namespace
+
+MakeRoutine FindRoutine(absl::string_view op) {
+  for (const Entry& entry : kRoutines) {
+    if (entry.op == op) return entry.make;
+  }
+  return nullptr;
+}
+
+}  // namespace weft::cuda

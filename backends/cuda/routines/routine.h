@@ -1,0 +1,32 @@
+// Routines: code for library steps, by op. A routine is a file that describes a step's operands,
+// and one with the kernel's text (`matmul.cc`, `matmul_unit.cc`), or calls a vendor's library.
+#ifndef WEFT_BACKENDS_CUDA_ROUTINES_ROUTINE_H_
+#define WEFT_BACKENDS_CUDA_ROUTINES_ROUTINE_H_
+
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "backends/cuda/device/cuda_device.h"
+#include "backends/cuda/device/modules.h"
+#include "backends/runtime/step_launcher.h"
+
+namespace weft::cuda {
+
+// What code is made with; both outlive it.
+struct RoutineContext {
+  CudaDevice& device;
+  UnitCache& units;
+};
+
+// Code for a library step. Unimplemented: the routine has none for these operands; the message says
+// why the step runs on the host.
+using MakeRoutine = absl::StatusOr<std::unique_ptr<StepCode>> (*)(const RoutineContext& context,
+                                                                  const StepRequest& request);
+
+// The routine of an op, by its name ("matmul"); null if there is none.
+MakeRoutine FindRoutine(absl::string_view op);
+
+}  // namespace weft::cuda
+
+#endif  // WEFT_BACKENDS_CUDA_ROUTINES_ROUTINE_H_
