@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "backends/cuda/emit/internal.h"
+#include "backends/cuda/emit/prelude.h"
 #include "base/status_macros.h"
 #include "lowering/check_schedule.h"
 

@@ -97,9 +97,6 @@ struct CudaUnit {
 absl::StatusOr<CudaUnit> EmitCuda(absl::Span<const Kernel* const> kernels,
                                   absl::string_view prefix = "weft_nest");
 
-// Text that begins every unit: types, memory, conversions, arithmetic, reductions.
-std::string Prelude();
-
 }  // namespace weft::cuda
 
 #endif  // WEFT_BACKENDS_CUDA_EMIT_EMIT_CUDA_H_

@@ -1,7 +1,8 @@
 // The text that every emitted unit starts with. The emulation has its own versions of what stands
 // under `#ifndef WEFT_EMULATE`; all other text is the same for both.
+#include "backends/cuda/emit/prelude.h"
+
 #include "absl/strings/str_cat.h"
-#include "backends/cuda/emit/emit_cuda.h"
 
 namespace weft::cuda {
 namespace {

@@ -2,7 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "backends/cuda/emit/emit_cuda.h"
+#include "backends/cuda/emit/prelude.h"
 #include "backends/cuda/emit/types.h"
 
 namespace weft::cuda {

@@ -8,6 +8,7 @@
 #include "backends/cuda/device/modules.h"
 #include "backends/cuda/driver/libraries.h"
 #include "backends/cuda/emit/emit_cuda.h"
+#include "backends/cuda/emit/prelude.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/backends/cuda/emulated_program.h"

@@ -14,6 +14,7 @@
 #include "backends/cuda/device/modules.h"
 #include "backends/cuda/driver/libraries.h"
 #include "backends/cuda/emit/emit_cuda.h"
+#include "backends/cuda/emit/prelude.h"
 #include "backends/cuda/routines/copy_unit.h"
 #include "backends/cuda/routines/matmul_unit.h"
 #include "backends/cuda/target.h"
