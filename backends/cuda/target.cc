@@ -21,6 +21,22 @@ target cuda {
     result_dtypes = [f32, f16, bf16, f64]
     strided = [0, 1, 2, result]
   }
+  epilogue {
+    ops = [relu, hardtanh, leaky_relu, tanh, sigmoid, silu, hardswish, abs, exp, sqrt, gelu]
+    routines = [matmul]
+  }
+  epilogue {
+    ops = [add, mul, maximum, minimum]
+    routines = [matmul]
+    operand_sizes = [same, channels, scalar, other]
+    either_operand = true
+  }
+  epilogue {
+    ops = [sub, div]
+    routines = [matmul]
+    operand_sizes = [same, channels, scalar, other]
+    absent_attrs = [rounding_mode]
+  }
   vector_bytes = 128
 }
 )";

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "backends/cuda/emit/internal.h"
 #include "base/status_macros.h"
 #include "lowering/emit/scalar_spelling.h"
@@ -28,6 +29,11 @@ std::string IntText(int64_t v, DType dtype) {
   return absl::StrCat("(", DTypeName(dtype), ")", v, "L");
 }
 
+// The dtype of a loaded element.
+DType LoadedDType(DType memory) {
+  return memory == DType::kF16 || memory == DType::kBF16 ? DType::kF32 : memory;
+}
+
 class BodyEmitter {
  public:
   BodyEmitter(const Kernel& kernel, const Stage& stage, const emit::LoopOrder& order,
@@ -43,6 +49,11 @@ class BodyEmitter {
         code_(*code) {}
 
   absl::Status Emit();
+  // The body as one of values: loads give the function's parameters, and nothing is stored.
+  absl::Status EmitValues() {
+    of_values_ = true;
+    return Emit();
+  }
 
  private:
   static std::string Ref(int i) { return absl::StrCat("x", i); }
@@ -63,6 +74,7 @@ class BodyEmitter {
   const Groups& groups_;
   absl::Span<const emit::Placement> reduced_;
   const bool inner_;
+  bool of_values_ = false;
   emit::SizeTable& sizes_;
   StageCode& code_;
 };
@@ -198,12 +210,13 @@ std::string BodyEmitter::FirstOffset(const Access& access) {
 absl::StatusOr<std::string> BodyEmitter::Load(const Instr& instr, size_t number) {
   const Access& access = instr.access;
   const DType memory = kernel_.args[access.arg].dtype;
-  const DType loaded = memory == DType::kF16 || memory == DType::kBF16 ? DType::kF32 : memory;
+  const DType loaded = LoadedDType(memory);
   if (loaded != instr.dtype) {
     return absl::UnimplementedError(absl::StrCat("kernel ", kernel_.name, ": a load of ",
                                                  DTypeName(memory), " as ",
                                                  DTypeName(instr.dtype)));
   }
+  if (of_values_) return absl::StrCat("a", access.arg);
   if (Joined(access)) {
     absl::StrAppend(&code_.before, "const auto l", number, " = w_get_group<V>(a", access.arg, ", ",
                     FirstOffset(access), ");\n");
@@ -244,6 +257,7 @@ absl::Status BodyEmitter::Emit() {
     absl::StrAppend(placed[i].level > 0 ? &code_.inside : &code_.outside, "const ",
                     ValueType(instr.dtype), " x", i, " = ", text, ";\n");
   }
+  if (of_values_) return absl::OkStatus();
   for (const Keep& keep : stage_.keeps) {
     absl::StrAppend(&code_.inside, "w_keep<", ValueType(stage_.body[keep.value].dtype),
                     ", row_slot>(rows, row", keep.row, ", x", keep.value, ");\n");
@@ -268,6 +282,27 @@ absl::Status EmitBody(const Kernel& kernel, const Stage& stage, const emit::Loop
                       const Groups& groups, absl::Span<const emit::Placement> reduced, bool inner,
                       emit::SizeTable* sizes, StageCode* code) {
   return BodyEmitter(kernel, stage, order, groups, reduced, inner, sizes, code).Emit();
+}
+
+absl::StatusOr<std::string> EmitScalarFunction(const Kernel& kernel, absl::string_view name) {
+  const Stage& stage = kernel.nests[0].stages[0];
+  emit::SizeTable sizes;
+  StageCode code;
+  const emit::LoopOrder no_loops;
+  WEFT_RETURN_IF_ERROR(
+      BodyEmitter(kernel, stage, no_loops, Groups(), {}, false, &sizes, &code).EmitValues());
+  if (!sizes.Take().empty()) {
+    return absl::UnimplementedError(absl::StrCat("kernel ", kernel.name, " depends on sizes"));
+  }
+  std::vector<std::string> parameters;
+  for (size_t a = 0; a < kernel.args.size(); ++a) {
+    if (kernel.args[a].written) continue;
+    parameters.push_back(absl::StrCat(ValueType(LoadedDType(kernel.args[a].dtype)), " a", a));
+  }
+  const int value = stage.stores[0].value;
+  return absl::StrCat("W_FN ", ValueType(stage.body[value].dtype), " ", name, "(",
+                      absl::StrJoin(parameters, ", "), ") {\n", code.outside, code.inside,
+                      "return x", value, ";\n}\n");
 }
 
 }  // namespace weft::cuda

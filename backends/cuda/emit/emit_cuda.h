@@ -97,6 +97,11 @@ struct CudaUnit {
 absl::StatusOr<CudaUnit> EmitCuda(absl::Span<const Kernel* const> kernels,
                                   absl::string_view prefix = "weft_nest");
 
+// A kernel without loops that stores one element, as a function of the values that it loads:
+// "W_FN f32 name(f32 a0, f32 a1) {...}". It returns what the kernel stores, before that is
+// converted to the dtype in memory. Unimplemented if it depends on sizes.
+absl::StatusOr<std::string> EmitScalarFunction(const Kernel& kernel, absl::string_view name);
+
 }  // namespace weft::cuda
 
 #endif  // WEFT_BACKENDS_CUDA_EMIT_EMIT_CUDA_H_

@@ -26,10 +26,10 @@ absl::StatusOr<CopySizes> CopyOf(const RunView& from, const RunView& to, int* by
   if (bits < 8) {
     if (!from.dense() || !to.dense()) return absl::UnimplementedError("elements in parts of bytes");
     *bytes = 1;
-    dims.push_back({DTypeBytes(from.dtype, from.numel()), {1, 1, 0}});
+    dims.push_back({DTypeBytes(from.dtype, from.numel()), {1, 1}});
   } else {
     for (int d = 0; d < from.rank(); ++d) {
-      dims.push_back({from.dims[d], {from.strides[d], to.strides[d], 0}});
+      dims.push_back({from.dims[d], {from.strides[d], to.strides[d]}});
     }
   }
   dims = Join(dims);

@@ -10,7 +10,7 @@ namespace weft::cuda {
 // A dim of several tensors, with its strides in each.
 struct Dim {
   int64_t size = 1;
-  int64_t strides[3] = {};
+  std::vector<int64_t> strides;  // By tensor; all dims have as many.
 };
 
 // Joins neighbouring dims that all tensors walk with one stride, and drops those of size 1.

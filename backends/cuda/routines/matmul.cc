@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "backends/cuda/routines/epilogue.h"
 #include "backends/cuda/routines/joined_dims.h"
 #include "backends/cuda/routines/matmul_unit.h"
 #include "backends/cuda/routines/routine_code.h"
@@ -17,6 +19,12 @@
 namespace weft::cuda {
 namespace {
 
+// The sizes of a call, with the strides of the epilogue's operands.
+struct Sizes {
+  MatmulSizes matmul;
+  std::vector<MatmulOperand> operands;
+};
+
 // The stride of an operand along dim `d` of the result's batch, which has `rank` dims; the operand
 // has `own` batch dims, which stand last.
 int64_t BatchStride(const RunView& view, int own, int d, int rank) {
@@ -24,34 +32,70 @@ int64_t BatchStride(const RunView& view, int own, int d, int rank) {
   return at < 0 || view.dims[at] == 1 ? 0 : view.strides[at];
 }
 
-absl::Status SetBatch(std::vector<Dim> dims, MatmulSizes* sizes) {
+// Places of the strides of a dim: those of a, b, c, and the operands of the epilogue.
+constexpr size_t kA = 0, kB = 1, kC = 2, kOperands = 3;
+
+// A dim of the result with its strides in a and b.
+Dim DimOf(int d, int64_t a, int64_t b, const RunView& c, const EpilogueCode& epilogue) {
+  Dim dim = {c.dims[d], {a, b, c.strides[d]}};
+  for (const EpilogueOperand& operand : epilogue.operands) {
+    dim.strides.push_back(operand.strides[d]);
+  }
+  return dim;
+}
+
+// Calls `work` with the stride of the rows of each matrix that has rows of the result, and its
+// stride along `dim`.
+template <typename Work>
+void ForRows(const Dim& dim, Sizes* sizes, const Work& work) {
+  work(&sizes->matmul.a_row, dim.strides[kA]);
+  work(&sizes->matmul.c_row, dim.strides[kC]);
+  for (size_t o = 0; o < sizes->operands.size(); ++o) {
+    work(&sizes->operands[o].row, dim.strides[kOperands + o]);
+  }
+}
+
+// True if neighbouring matrices along the dim, with one matrix on the right, are more rows.
+bool ContinuesRows(const Dim& dim, Sizes* sizes) {
+  bool continues = dim.strides[kB] == 0;
+  const int64_t m = sizes->matmul.m;
+  ForRows(dim, sizes, [&](const int64_t* row, int64_t stride) {
+    continues = continues && (m == 1 || stride == *row * m);
+  });
+  return continues;
+}
+
+absl::Status SetBatch(std::vector<Dim> dims, Sizes* all) {
+  MatmulSizes& sizes = all->matmul;
   dims = Join(dims);
-  // With one matrix on the right, rows of neighbouring matrices on the left are more rows.
-  while (!dims.empty() && dims.back().strides[1] == 0 &&
-         (sizes->m == 1 || (dims.back().strides[0] == sizes->a_row * sizes->m &&
-                            dims.back().strides[2] == sizes->c_row * sizes->m))) {
-    if (sizes->m == 1) {
-      sizes->a_row = dims.back().strides[0];
-      sizes->c_row = dims.back().strides[2];
+  while (!dims.empty() && ContinuesRows(dims.back(), all)) {
+    if (sizes.m == 1) {
+      ForRows(dims.back(), all, [](int64_t* row, int64_t stride) { *row = stride; });
     }
-    sizes->m *= dims.back().size;
+    sizes.m *= dims.back().size;
     dims.pop_back();
   }
   if (dims.size() > kMaxBatchDims) return absl::UnimplementedError("a batch of too many dims");
-  sizes->rank = static_cast<int64_t>(dims.size());
+  sizes.rank = static_cast<int64_t>(dims.size());
   for (size_t d = 0; d < dims.size(); ++d) {
-    sizes->batches *= dims[d].size;
-    sizes->dims[d] = dims[d].size;
-    sizes->a[d] = dims[d].strides[0];
-    sizes->b[d] = dims[d].strides[1];
-    sizes->c[d] = dims[d].strides[2];
+    sizes.batches *= dims[d].size;
+    sizes.dims[d] = dims[d].size;
+    sizes.a[d] = dims[d].strides[kA];
+    sizes.b[d] = dims[d].strides[kB];
+    sizes.c[d] = dims[d].strides[kC];
+    for (size_t o = 0; o < all->operands.size(); ++o) {
+      all->operands[o].batch[d] = dims[d].strides[kOperands + o];
+    }
   }
   return absl::OkStatus();
 }
 
 // c = a * b with the broadcasts of `matmul`.
-absl::StatusOr<MatmulSizes> MatmulOf(const RunView& a, const RunView& b, const RunView& c) {
-  MatmulSizes sizes;
+absl::StatusOr<Sizes> MatmulOf(const RunView& a, const RunView& b, const RunView& c,
+                               const EpilogueCode& epilogue) {
+  Sizes all;
+  all.operands.resize(epilogue.operands.size());
+  MatmulSizes& sizes = all.matmul;
   const int rows = a.rank() > 1 ? 1 : 0;
   const int columns = b.rank() > 1 ? 1 : 0;
   const int batch = c.rank() - rows - columns;
@@ -60,44 +104,50 @@ absl::StatusOr<MatmulSizes> MatmulOf(const RunView& a, const RunView& b, const R
   sizes.b_k = b.strides[b.rank() - 1 - columns];
   if (rows > 0) {
     sizes.m = a.dims[a.rank() - 2];
-    sizes.a_row = a.strides[a.rank() - 2];
-    sizes.c_row = c.strides[batch];
+    ForRows(DimOf(batch, a.strides[a.rank() - 2], 0, c, epilogue), &all,
+            [](int64_t* row, int64_t stride) { *row = stride; });
   }
   if (columns > 0) {
     sizes.n = b.dims.back();
     sizes.b_column = b.strides.back();
     sizes.c_column = c.strides.back();
+    for (size_t o = 0; o < all.operands.size(); ++o) {
+      all.operands[o].column = epilogue.operands[o].strides.back();
+    }
   }
   std::vector<Dim> dims;
   for (int d = 0; d < batch; ++d) {
-    dims.push_back({c.dims[d],
-                    {BatchStride(a, a.rank() - 1 - rows, d, batch),
-                     BatchStride(b, b.rank() - 1 - columns, d, batch), c.strides[d]}});
+    dims.push_back(DimOf(d, BatchStride(a, a.rank() - 1 - rows, d, batch),
+                         BatchStride(b, b.rank() - 1 - columns, d, batch), c, epilogue));
   }
-  WEFT_RETURN_IF_ERROR(SetBatch(std::move(dims), &sizes));
-  return sizes;
+  WEFT_RETURN_IF_ERROR(SetBatch(std::move(dims), &all));
+  return all;
 }
 
 // c = a * transpose(b) + bias, as `linear`; an absent bias has no buffer.
-absl::StatusOr<MatmulSizes> LinearOf(const RunView& a, const RunView& b, const RunView& bias,
-                                     const RunView& c) {
-  MatmulSizes sizes;
+absl::StatusOr<Sizes> LinearOf(const RunView& a, const RunView& b, const RunView& bias,
+                               const RunView& c, const EpilogueCode& epilogue) {
+  Sizes all;
+  MatmulSizes& sizes = all.matmul;
   sizes.k = a.dims.back();
   sizes.a_k = a.strides.back();
   sizes.n = b.dims[0];
   sizes.b_column = b.strides[0];
   sizes.b_k = b.strides[1];
   sizes.c_column = c.strides.back();
+  for (const EpilogueOperand& operand : epilogue.operands) {
+    all.operands.emplace_back().column = operand.strides.back();
+  }
   if (bias.present()) {
     sizes.has_bias = 1;
     sizes.bias = bias.strides[0];
   }
   std::vector<Dim> dims;
   for (int d = 0; d + 1 < a.rank(); ++d) {
-    dims.push_back({a.dims[d], {a.strides[d], 0, c.strides[d]}});
+    dims.push_back(DimOf(d, a.strides[d], 0, c, epilogue));
   }
-  WEFT_RETURN_IF_ERROR(SetBatch(std::move(dims), &sizes));
-  return sizes;
+  WEFT_RETURN_IF_ERROR(SetBatch(std::move(dims), &all));
+  return all;
 }
 
 // Sets what a kernel of that shape can access in groups. The views are those of the call; their
@@ -130,6 +180,15 @@ void SetGroups(const MatmulShape& shape, const RunView& a, const RunView& b, con
                     (sizes->m == 1 || sizes->c_row % group == 0);
 }
 
+// The argument that is the bias of `linear`; -1: none. Arguments of the epilogue follow.
+int BiasOf(const StepRequest& request) {
+  size_t own = request.args.size();
+  for (const Epilogue& e : request.step.epilogue) {
+    if (e.arg >= 0) own = std::min(own, static_cast<size_t>(e.arg));
+  }
+  return own > 2 && request.args[2].present() ? 2 : -1;
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<StepCode>> MakeMatmul(const RoutineContext& context,
@@ -139,28 +198,38 @@ absl::StatusOr<std::unique_ptr<StepCode>> MakeMatmul(const RoutineContext& conte
   const RunView& left = request.args[0];
   const RunView& right = request.args[1];
   const RunView& result = request.results[0];
-  if (result.dtype != left.dtype || !request.step.epilogue.empty()) {
-    return absl::UnimplementedError(
-        "the matmul kernel neither accumulates in another dtype nor has an epilogue");
+  if (result.dtype != left.dtype) {
+    return absl::UnimplementedError("the matmul kernel does not accumulate in another dtype");
   }
   const RunView absent;
-  const RunView& bias = linear && request.args.size() > 2 ? request.args[2] : absent;
-  WEFT_ASSIGN_OR_RETURN(MatmulSizes sizes, linear ? LinearOf(left, right, bias, result)
-                                                  : MatmulOf(left, right, result));
+  const bool has_bias = linear && BiasOf(request) >= 0;
+  const RunView& bias = has_bias ? request.args[2] : absent;
+  WEFT_ASSIGN_OR_RETURN(const EpilogueCode epilogue, MakeEpilogue(request, result.rank() - 1));
+  WEFT_ASSIGN_OR_RETURN(Sizes sizes, linear ? LinearOf(left, right, bias, result, epilogue)
+                                            : MatmulOf(left, right, result, epilogue));
   const bool tensor = device.has_tensor_cores();
   const MatmulShape shape = ShapeOfMatmul(result.dtype, tensor);
-  SetGroups(shape, left, right, result, &sizes);
-  WEFT_ASSIGN_OR_RETURN(const auto module, context.units.Find(MatmulUnit(result.dtype, tensor)));
+  SetGroups(shape, left, right, result, &sizes.matmul);
+  WEFT_ASSIGN_OR_RETURN(const auto module,
+                        context.units.Find(MatmulUnit(result.dtype, tensor, epilogue.text)));
   WEFT_ASSIGN_OR_RETURN(const CuFunction function, module->Find("weft_matmul"));
-  const int64_t down = (sizes.m + shape.tile - 1) / shape.tile;
-  const int64_t across = (sizes.n + shape.tile - 1) / shape.tile;
+  const int64_t down = (sizes.matmul.m + shape.tile - 1) / shape.tile;
+  const int64_t across = (sizes.matmul.n + shape.tile - 1) / shape.tile;
   const int last = static_cast<int>(request.args.size());
-  const std::vector<int> operands = {0, 1, bias.present() ? 2 : -1, last};
+  std::vector<int> operands = {0, 1, has_bias ? 2 : -1, last};
   std::vector<Extent> extents = {ExtentOf(request, left), ExtentOf(request, right),
                                  ExtentOf(request, bias), ExtentOf(request, result)};
+  std::string bytes = BytesOf(sizes.matmul);
+  for (size_t o = 0; o < sizes.operands.size(); ++o) {
+    operands.push_back(epilogue.operands[o].arg);
+    extents.push_back(ExtentOf(request, request.args[epilogue.operands[o].arg]));
+    bytes += BytesOf(sizes.operands[o]);
+  }
+  bytes += BytesOf(MatmulOperand());
   return std::make_unique<RoutineCode>(
-      device, module, function, GridOf(down * across * sizes.batches, device.multiprocessors()),
-      operands, std::move(extents), BytesOf(sizes), FreshResults(request), "matmul",
+      device, module, function,
+      GridOf(down * across * sizes.matmul.batches, device.multiprocessors()), operands,
+      std::move(extents), std::move(bytes), FreshResults(request), "matmul",
       DescribeStep(request.plan, request.step));
 }
 

@@ -9,9 +9,8 @@
 
 namespace weft::cuda {
 
-// Code for `matmul` and `linear`. Unimplemented if the result has another dtype than the operands,
-// if the step has an epilogue, or if the batch has more than kMaxBatchDims dims after dims were
-// joined.
+// Code for `matmul` and `linear`, with epilogues. Unimplemented if the result has another dtype
+// than the operands, or if the batch has more than kMaxBatchDims dims after dims were joined.
 absl::StatusOr<std::unique_ptr<StepCode>> MakeMatmul(const RoutineContext& context,
                                                      const StepRequest& request);
 

@@ -13,17 +13,28 @@ struct w_matmul_sizes {
   i64 m, n, k, a_row, a_k, b_k, b_column, c_row, c_column, bias, has_bias, a_groups, b_groups,
       c_groups, batches, rank;
   i64 dims[6], a[6], b[6], c[6];
+  struct { i64 row, column, batch[6]; } operands[W_OPERANDS + 1];
 };
-// The tile with that number, and the first elements of its matrices.
-struct w_tile { i64 m0, n0, a0, b0, c0; };
+// The tile with that number, and the first elements of its matrices and the epilogue's operands.
+struct w_tile { i64 m0, n0, a0, b0, c0, o0[W_OPERANDS + 1]; };
 W_FN w_tile w_find_tile(const w_matmul_sizes& s, i64 number, i64 across, i64 down, i64 size) {
-  w_tile t = {number / across % down * size, number % across * size, 0, 0, 0};
+  w_tile t = {number / across % down * size, number % across * size, 0, 0, 0, {}};
   i64 batch = number / across / down;
   for (i64 d = s.rank; d-- > 0; batch /= s.dims[d]) {
     const i64 i = batch % s.dims[d];
     t.a0 += i * s.a[d]; t.b0 += i * s.b[d]; t.c0 += i * s.c[d];
+    for (int o = 0; o < W_OPERANDS; ++o) t.o0[o] += i * s.operands[o].batch[d];
   }
   return t;
+}
+// The element of c for the sum `x`.
+template <class T> W_FN T w_result(T x, const w_operands& operands, const w_matmul_sizes& s,
+                                   const w_tile& t, i64 m, i64 n) {
+  i64 at[W_OPERANDS + 1];
+  #pragma unroll
+  for (int o = 0; o < W_OPERANDS; ++o)
+    at[o] = t.o0[o] + m * s.operands[o].row + n * s.operands[o].column;
+  return w_finish(x, operands, at);
 }
 )";
 
@@ -32,8 +43,8 @@ W_FN w_tile w_find_tile(const w_matmul_sizes& s, i64 number, i64 across, i64 dow
 constexpr char kMatmul[] = R"(
 #define W_TILE 64
 #define W_DEPTH 16
-W_KERNEL(256) weft_matmul(W_IN(TYPE) a, W_IN(TYPE) b, W_IN(TYPE) bias, W_OUT(TYPE) c,
-                          const w_matmul_sizes s) {
+W_KERNEL(256) weft_matmul(W_IN(TYPE) a, W_IN(TYPE) b, W_IN(TYPE) bias, W_OUT(TYPE) c W_OPERAND_PARAMETERS, const w_matmul_sizes s) {
+  const w_operands operands = {W_OPERAND_ARGUMENTS};
   W_SHARED(SUM, left, W_DEPTH * (W_TILE + 1));
   W_SHARED(SUM, right, W_DEPTH * (W_TILE + 1));
   const int row = threadIdx.x / 16, column = threadIdx.x % 16;
@@ -68,7 +79,7 @@ W_KERNEL(256) weft_matmul(W_IN(TYPE) a, W_IN(TYPE) b, W_IN(TYPE) bias, W_OUT(TYP
         if (m >= s.m || n >= s.n) continue;
         SUM x = sum[i][j];
         if (s.has_bias) x += (SUM)w_load(bias, n * s.bias);
-        w_store(c, t.c0 + m * s.c_row + n * s.c_column, x);
+        w_store(c, t.c0 + m * s.c_row + n * s.c_column, w_result(x, operands, s, t, m, n));
       }
     }
   }
@@ -139,8 +150,8 @@ constexpr char kTensorDefinitions[] = R"(
 #define W_AT(line, k) ((line) * W_LINE + (k))
 )";
 constexpr char kTensorMatmul[] = R"(
-W_KERNEL(256) weft_matmul(W_IN(TYPE) a, W_IN(TYPE) b, W_IN(TYPE) bias, W_OUT(TYPE) c,
-                          const w_matmul_sizes s) {
+W_KERNEL(256) weft_matmul(W_IN(TYPE) a, W_IN(TYPE) b, W_IN(TYPE) bias, W_OUT(TYPE) c W_OPERAND_PARAMETERS, const w_matmul_sizes s) {
+  const w_operands operands = {W_OPERAND_ARGUMENTS};
   W_SHARED(u16, left, W_TILE * W_LINE);
   W_SHARED(u16, right, W_TILE * W_LINE);
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
@@ -194,6 +205,8 @@ W_KERNEL(256) weft_matmul(W_IN(TYPE) a, W_IN(TYPE) b, W_IN(TYPE) bias, W_OUT(TYP
             u += w_load(bias, n * s.bias);
             if (both) v += w_load(bias, (n + 1) * s.bias);
           }
+          u = w_result(u, operands, s, t, m, n);
+          if (both) v = w_result(v, operands, s, t, m, n + 1);
           const i64 at = t.c0 + m * s.c_row + n * s.c_column;
           if (s.c_groups) {
             w_pack<TYPE, 2> pair;
@@ -220,8 +233,8 @@ constexpr char kFloatDefinitions[] = R"(
 #define W_AT(line, k) ((k) * W_LINE + (line))
 )";
 constexpr char kFloatMatmul[] = R"(
-W_KERNEL(256) weft_matmul(W_IN(f32) a, W_IN(f32) b, W_IN(f32) bias, W_OUT(f32) c,
-                          const w_matmul_sizes s) {
+W_KERNEL(256) weft_matmul(W_IN(f32) a, W_IN(f32) b, W_IN(f32) bias, W_OUT(f32) c W_OPERAND_PARAMETERS, const w_matmul_sizes s) {
+  const w_operands operands = {W_OPERAND_ARGUMENTS};
   W_SHARED(f32, left, W_DEPTH * W_LINE);
   W_SHARED(f32, right, W_DEPTH * W_LINE);
   const int row = threadIdx.x / 16 * 4, column = threadIdx.x % 16 * 4;
@@ -268,7 +281,9 @@ W_KERNEL(256) weft_matmul(W_IN(f32) a, W_IN(f32) b, W_IN(f32) bias, W_OUT(f32) c
         #pragma unroll
         for (int j = 0; j < 4; ++j) {
           z.v[j] = sum[i][4 * h + j];
-          if (s.has_bias && n + j < s.n) z.v[j] += w_load(bias, (n + j) * s.bias);
+          if (n + j >= s.n) continue;
+          if (s.has_bias) z.v[j] += w_load(bias, (n + j) * s.bias);
+          z.v[j] = w_result(z.v[j], operands, s, t, m, n + j);
         }
         const i64 at = t.c0 + m * s.c_row + n * s.c_column;
         if (s.c_groups) {
@@ -294,8 +309,8 @@ MatmulForm FormOf(DType dtype, bool tensor_cores) {
 
 }  // namespace
 
-std::string MatmulUnit(DType dtype, bool tensor_cores) {
-  std::string text = absl::StrCat(Prelude(), kMatmulSizes);
+std::string MatmulUnit(DType dtype, bool tensor_cores, absl::string_view epilogue) {
+  std::string text = absl::StrCat(Prelude(), epilogue, kMatmulSizes);
   switch (FormOf(dtype, tensor_cores)) {
     case MatmulForm::kTensor:
       absl::StrAppend(&text, kTensorDefinitions, kTiles, kTensorMatmul);

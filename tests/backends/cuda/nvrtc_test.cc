@@ -16,6 +16,7 @@
 #include "backends/cuda/emit/emit_cuda.h"
 #include "backends/cuda/emit/prelude.h"
 #include "backends/cuda/routines/copy_unit.h"
+#include "backends/cuda/routines/epilogue.h"
 #include "backends/cuda/routines/matmul_unit.h"
 #include "backends/cuda/target.h"
 #include "gmock/gmock.h"
@@ -84,7 +85,7 @@ class CudaNvrtc : public testing::Test {
 TEST_F(CudaNvrtc, CompilesRoutines) {
   for (const DType dtype : {DType::kF32, DType::kF16, DType::kBF16, DType::kF64}) {
     for (const bool tensor_cores : {false, true}) {
-      ExpectCompiles(MatmulUnit(dtype, tensor_cores), 1);
+      ExpectCompiles(MatmulUnit(dtype, tensor_cores, PlainEpilogue(dtype)), 1);
     }
   }
   ExpectCompiles(CopyUnit(), 5);

@@ -1,0 +1,130 @@
+// Products of matrices on the emulated driver, with epilogues, compared with the reference.
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "api/compiler.h"
+#include "graph/text/text.h"
+#include "gtest/gtest.h"
+#include "tests/backends/cuda/emulated_program.h"
+
+namespace weft::cuda {
+namespace {
+
+using Dims = std::vector<int64_t>;
+
+// The program with each matmul and the pointwise ops behind it in a group.
+std::string WithEpilogues(const std::string& text) {
+  const auto module = Parse(text);
+  CompileOptions options;
+  options.passes = "fuse_epilogue,dce";
+  const auto done = weft::Compile(*module, options);
+  EXPECT_TRUE(done.ok()) << done.status();
+  return PrintModule(*module);
+}
+
+// Runs the program, whose steps are all on the device, and compares it with the reference.
+void ExpectOnDevice(EmulatedProgram& program, const std::vector<HostTensor>& inputs, int64_t steps,
+                    double tolerance = 1e-4) {
+  program.ExpectAsReference(inputs, tolerance);
+  EXPECT_EQ(CounterOf(program.counters(), "steps"), steps);
+  EXPECT_EQ(CounterOf(program.counters(), "host_steps"), 0);
+  EXPECT_EQ(CounterOf(program.counters(), "fallbacks"), 0);
+}
+
+TEST(CudaMatmul, AppliesEpilogues) {
+  for (const char* dtype : {"f32", "bf16", "f16", "f64"}) {
+    // The result so far is the second operand of `mul`; %r broadcasts to columns, %q to rows.
+    EmulatedProgram program(WithEpilogues(absl::StrReplaceAll(R"(
+      func @main(%x: T[s0, 40], %w: T[70, 40], %b: T[70], %r: T[s0, 1], %q: T[70], %t: T[70, s0],
+                 %s: T[]) -> (T[s0, 70]) where 1 <= s0 {
+        %p = permute(%t, dims=[1, 0])
+        %0 = linear(%x, %w, %b)
+        %1 = gelu(%0)
+        %2 = mul(%r, %1)
+        %3 = sub(%2, %q)
+        %4 = add(%p, %3)
+        %5 = maximum(%4, %s)
+        return %5
+      })",
+                                                              {{"T", dtype}})));
+    const DType type = *ParseDType(dtype);
+    for (const int64_t n : {1, 9, 130}) {
+      ExpectOnDevice(program,
+                     {Ramp({n, 40}, type), Ramp({70, 40}, type), Ramp({70}, type),
+                      Ramp({n, 1}, type), Ramp({70}, type), Ramp({70, n}, type), Ramp({}, type)},
+                     1, DTypeBits(type) == 16 ? 2e-2 : 1e-4);
+    }
+  }
+}
+
+// Results of 16 bits are rounded before each op: the sum 1 + 1/512 becomes 1 in bf16, so that the
+// difference is 0, and not 1/512.
+TEST(CudaMatmul, RoundsBeforeEachOpOfAnEpilogue) {
+  EmulatedProgram program(WithEpilogues(R"(
+    func @main(%x: bf16[3, 2], %w: bf16[2, 5], %o: bf16[5]) -> (bf16[3, 5]) {
+      %0 = matmul(%x, %w)
+      %1 = sub(%0, %o)
+      return %1
+    })"));
+  HostTensor x(DType::kBF16, {3, 2});
+  x.WriteDoubles({1, 1.0 / 512, 1, 1.0 / 512, 1, 1.0 / 512});
+  HostTensor w(DType::kBF16, {2, 5});
+  HostTensor o(DType::kBF16, {5});
+  w.WriteDoubles(std::vector<double>(10, 1));
+  o.WriteDoubles(std::vector<double>(5, 1));
+  ExpectOnDevice(program, {x, w, o}, 1, 0);
+}
+
+// Batches whose dims the operands of the epilogue walk in other ways than the matrices do.
+TEST(CudaMatmul, AppliesEpiloguesToBatches) {
+  EmulatedProgram program(WithEpilogues(R"(
+    func @main(%a: f32[3, 2, s0, 17], %b: f32[2, 17, 20], %m: f32[3, 1, 1, 20],
+               %r: f32[2, s0, 20]) -> (f32[3, 2, s0, 20]) where 1 <= s0 {
+      %0 = matmul(%a, %b)
+      %1 = add(%0, %m)
+      %2 = mul(%1, %r)
+      return %2
+    })"));
+  EmulatedProgram rows(WithEpilogues(R"(
+    func @main(%a: f32[3, s0, 17], %b: f32[17, 20], %m: f32[3, 1, 1], %v: f32[20])
+        -> (f32[3, s0, 20]) where 1 <= s0 {
+      %0 = matmul(%a, %b)
+      %1 = add(%0, %m)
+      %2 = mul(%1, %v)
+      return %2
+    })"));
+  EmulatedProgram vectors(WithEpilogues(R"(
+    func @main(%a: f32[3, s0, 17], %v: f32[17], %m: f32[3, 1], %r: f32[s0])
+        -> (f32[3, s0]) where 1 <= s0 {
+      %0 = matmul(%a, %v)
+      %1 = add(%0, %m)
+      %2 = mul(%1, %r)
+      return %2
+    })"));
+  for (const int64_t n : {1, 6}) {
+    ExpectOnDevice(program,
+                   {Ramp({3, 2, n, 17}), Ramp({2, 17, 20}), Ramp({3, 1, 1, 20}), Ramp({2, n, 20})},
+                   1);
+    ExpectOnDevice(rows, {Ramp({3, n, 17}), Ramp({17, 20}), Ramp({3, 1, 1}), Ramp({20})}, 1);
+    ExpectOnDevice(vectors, {Ramp({3, n, 17}), Ramp({17}), Ramp({3, 1}), Ramp({n})}, 1);
+  }
+}
+
+// The result takes the memory of the operand that is added first.
+TEST(CudaMatmul, AccumulatesInPlace) {
+  EmulatedProgram program(WithEpilogues(R"(
+    func @main(%x: f32[s0, 24], %w: f32[24, 24]) -> (f32[s0, 24]) where 1 <= s0 {
+      %r = tanh(%x)
+      %0 = matmul(%x, %w)
+      %1 = add(%0, %r)
+      %2 = matmul(%1, %w)
+      return %2
+    })"));
+  for (const int64_t n : {1, 70}) ExpectOnDevice(program, {Ramp({n, 24}), Ramp({24, 24})}, 3);
+}
+
+}  // namespace
+}  // namespace weft::cuda
