@@ -68,6 +68,24 @@ int64_t GroupOf(const CudaNest& nest, absl::Span<const int64_t> offsets,
   return size;
 }
 
+PreparedLaunch Prepare(const NestLaunch& nest, absl::Span<const Extent> extents, const char* flag) {
+  PreparedLaunch launch(nest.function, nest.shape);
+  for (const NestLaunch::Pointer& pointer : nest.pointers) {
+    launch.AddOperand(pointer.operand, pointer.begin, extents[pointer.operand]);
+  }
+  for (const int64_t value : nest.values) launch.AddValue(value);
+  if (nest.has_rows) {
+    launch.AddScratch(nest.scratch_bytes);
+    launch.AddValue(nest.rows_shared ? 1 : 0);
+  }
+  if (nest.checks) launch.AddFixed(flag, sizeof(int32_t));
+  if (nest.splits > 0) {
+    launch.AddScratch(nest.scratch_bytes);
+    launch.AddValue(nest.splits);
+  }
+  return launch;
+}
+
 }  // namespace
 
 absl::StatusOr<std::vector<NestLaunch>> MakeLaunches(const CudaKernel& kernel, const Kernel& source,
@@ -129,51 +147,24 @@ absl::StatusOr<std::vector<NestLaunch>> MakeLaunches(const CudaKernel& kernel, c
 }
 
 KernelCode::KernelCode(CudaDevice& device, std::shared_ptr<const CudaModule> module,
-                       std::vector<NestLaunch> launches, std::vector<Extent> extents,
-                       FreshResults fresh, char* flag, std::string label)
+                       absl::Span<const NestLaunch> launches, absl::Span<const Extent> extents,
+                       FreshResults fresh, const char* flag, std::string label)
     : device_(device),
       module_(std::move(module)),
-      launches_(std::move(launches)),
-      extents_(std::move(extents)),
       fresh_(std::move(fresh)),
-      flag_(flag),
       label_(std::move(label)) {
-  for (const NestLaunch& launch : launches_) {
-    scratch_bytes_ = std::max(scratch_bytes_, launch.scratch_bytes);
+  for (const NestLaunch& nest : launches) {
+    scratch_bytes_ = std::max(scratch_bytes_, nest.scratch_bytes);
+    launches_.push_back(Prepare(nest, extents, flag));
   }
-}
-
-absl::Status KernelCode::LaunchNest(const NestLaunch& nest, const LaunchMemory& memory) {
-  std::vector<uint64_t> values;
-  std::vector<OperandRange> operands;
-  const auto add_pointer = [&](const void* address, const OperandRange& range) {
-    values.push_back(reinterpret_cast<uint64_t>(address));
-    operands.push_back(range);
-  };
-  for (const NestLaunch::Pointer& pointer : nest.pointers) {
-    char* const first = static_cast<char*>(memory.all[pointer.operand]);
-    add_pointer(first == nullptr ? nullptr : first + pointer.begin,
-                RangeOf(first, extents_[pointer.operand]));
-  }
-  for (const int64_t value : nest.values) values.push_back(static_cast<uint64_t>(value));
-  if (nest.has_rows) {
-    add_pointer(memory.scratch, RangeOf(memory.scratch, {0, nest.scratch_bytes}));
-    values.push_back(nest.rows_shared ? 1 : 0);
-  }
-  if (nest.checks) add_pointer(flag_, RangeOf(flag_, {0, 4}));
-  if (nest.splits > 0) {
-    add_pointer(memory.scratch, RangeOf(memory.scratch, {0, nest.scratch_bytes}));
-    values.push_back(static_cast<uint64_t>(nest.splits));
-  }
-  std::vector<void*> parameters;
-  for (uint64_t& value : values) parameters.push_back(&value);
-  return device_.Launch(nest.function, nest.shape, absl::MakeSpan(parameters), operands, label_);
 }
 
 absl::Status KernelCode::Launch(const LaunchMemory& memory) {
   fresh_.Forget(device_, memory);
   device_.Forget(RangeOf(memory.scratch, {0, scratch_bytes_}));
-  for (const NestLaunch& nest : launches_) WEFT_RETURN_IF_ERROR(LaunchNest(nest, memory));
+  for (PreparedLaunch& launch : launches_) {
+    WEFT_RETURN_IF_ERROR(launch.Submit(device_, memory, label_));
+  }
   return absl::OkStatus();
 }
 

@@ -11,9 +11,11 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "backends/cuda/device/cuda_device.h"
 #include "backends/cuda/device/modules.h"
 #include "backends/cuda/device/operands.h"
+#include "backends/cuda/device/prepared_launch.h"
 #include "backends/cuda/emit/emit_cuda.h"
 #include "backends/runtime/step_launcher.h"
 
@@ -48,22 +50,18 @@ class KernelCode : public StepCode {
  public:
   // `extents` has one entry per operand. `flag`: address of the error flag; null if no nest checks.
   KernelCode(CudaDevice& device, std::shared_ptr<const CudaModule> module,
-             std::vector<NestLaunch> launches, std::vector<Extent> extents, FreshResults fresh,
-             char* flag, std::string label);
+             absl::Span<const NestLaunch> launches, absl::Span<const Extent> extents,
+             FreshResults fresh, const char* flag, std::string label);
 
   absl::Status Launch(const LaunchMemory& memory) override;
   int64_t scratch_bytes() const override { return scratch_bytes_; }
   const char* runner() const override { return "generated"; }
 
  private:
-  absl::Status LaunchNest(const NestLaunch& nest, const LaunchMemory& memory);
-
   CudaDevice& device_;
   const std::shared_ptr<const CudaModule> module_;
-  const std::vector<NestLaunch> launches_;
-  const std::vector<Extent> extents_;
+  std::vector<PreparedLaunch> launches_;
   const FreshResults fresh_;
-  char* const flag_;
   const std::string label_;
   int64_t scratch_bytes_ = 0;
 };

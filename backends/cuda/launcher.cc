@@ -96,9 +96,8 @@ absl::StatusOr<std::unique_ptr<StepCode>> CudaLauncher::CompileKernel(const Step
   if (std::any_of(launches.begin(), launches.end(), [](const auto& l) { return l.checks; })) {
     WEFT_ASSIGN_OR_RETURN(flag, NewFlag(label));
   }
-  return std::make_unique<KernelCode>(device_, found.module, std::move(launches),
-                                      std::move(extents), FreshResults(request), flag,
-                                      std::move(label));
+  return std::make_unique<KernelCode>(device_, found.module, launches, extents,
+                                      FreshResults(request), flag, std::move(label));
 }
 
 absl::StatusOr<std::unique_ptr<StepCode>> CudaLauncher::CompileLibrary(const StepRequest& request) {

@@ -50,6 +50,9 @@ class StepCode {
   // Submits the step. Unimplemented, before anything is written, if the code refuses the values of
   // the operands; the step is then evaluated on the host.
   virtual absl::Status Launch(const LaunchMemory& memory) = 0;
+  // True if a launch depends on addresses and sizes alone, so that a device which can record work
+  // (device.h) may repeat it without a call of Launch.
+  virtual bool recordable() const { return true; }
   // An upper bound of the magnitudes of the last launch's first result.
   virtual float result_bound() const { return kUnbounded; }
 

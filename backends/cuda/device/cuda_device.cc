@@ -129,16 +129,32 @@ absl::Status CudaDevice::Fill(char* to, unsigned char value, int64_t bytes) {
                "cuMemsetD8Async");
 }
 
+absl::Status CudaDevice::Copy(char* to, const char* from, int64_t bytes) {
+  if (bytes == 0) return absl::OkStatus();
+  return Check(driver_.copy(AddressOf(to), AddressOf(from), static_cast<size_t>(bytes), stream_),
+               "cuMemcpyDtoDAsync");
+}
+
 void CudaDevice::Forget(const OperandRange& range) {
   if (!emulated() || range.bytes <= 0) return;
   libraries_.emulation.forget(stream_, range.begin, static_cast<size_t>(range.bytes));
 }
 
+void CudaDevice::Note(const std::string& label) {
+  if (labels_++ == 0) first_label_ = label;
+  last_label_ = label;
+}
+
+absl::Status CudaDevice::Submit(absl::Span<const OperandRange>, const std::string& label,
+                                absl::FunctionRef<absl::Status(CuStream)> submit) {
+  Note(label);
+  return submit(stream_);
+}
+
 absl::Status CudaDevice::Launch(CuFunction function, const LaunchShape& shape,
                                 absl::Span<void*> parameters,
                                 absl::Span<const OperandRange> operands, const std::string& label) {
-  if (labels_++ == 0) first_label_ = label;
-  last_label_ = label;
+  Note(label);
   if (emulated()) {
     std::vector<CuAddress> begins;
     std::vector<size_t> bytes;

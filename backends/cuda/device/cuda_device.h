@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -21,10 +22,12 @@
 
 namespace weft::cuda {
 
-// Memory that a pointer parameter of a launch may access, for the emulation.
+// Memory that submitted work may access. It orders the work in a graph, and the emulation refuses
+// other accesses.
 struct OperandRange {
   CuAddress begin = 0;
   int64_t bytes = 0;
+  bool written = true;  // False: it is only read.
 };
 
 struct LaunchShape {
@@ -58,14 +61,20 @@ class CudaDevice : public Device {
   absl::Status Wait() override;
 
   absl::Status Fill(char* to, unsigned char value, int64_t bytes);
+  // A copy within the device.
+  absl::Status Copy(char* to, const char* from, int64_t bytes);
   // True if the driver is the emulated one.
   bool emulated() const { return libraries_.emulation.present(); }
   // On the emulation: reads of this memory are errors until work submitted later writes it.
   void Forget(const OperandRange& range);
-  // Submits a launch. `operands` are in the order of the pointer parameters. `label` names the step
-  // in errors.
+  // Submits a launch. `operands` are in the order of the pointer parameters; behind them stands
+  // memory that the kernel accesses without such a parameter. `label` names the step in errors.
   absl::Status Launch(CuFunction function, const LaunchShape& shape, absl::Span<void*> parameters,
                       absl::Span<const OperandRange> operands, const std::string& label);
+  // Submits the work of a library: calls `submit` with a stream, to which it must submit all of its
+  // work. It must neither wait nor allocate memory. `operands`: all memory that the work accesses.
+  absl::Status Submit(absl::Span<const OperandRange> operands, const std::string& label,
+                      absl::FunctionRef<absl::Status(CuStream)> submit);
 
  private:
   class Piece;
@@ -74,6 +83,8 @@ class CudaDevice : public Device {
   absl::Status Setup();
   absl::Status Check(CuResult result, absl::string_view call);
   absl::Status Synchronize(absl::string_view call);
+  // Remembers a step for errors that are reported late.
+  void Note(const std::string& label);
 
   const Libraries& libraries_;
   const DriverApi& driver_;

@@ -36,10 +36,10 @@ Extent ExtentOf(const StepRequest& request, const RunView& view) {
   return extent.before < 0 || extent.after < 0 ? ExtentOf(view) : extent;
 }
 
-OperandRange RangeOf(const void* address, const Extent& extent) {
+OperandRange RangeOf(const void* address, const Extent& extent, bool written) {
   const auto first = reinterpret_cast<CuAddress>(address);
   if (first == 0) return {};
-  return {first - static_cast<CuAddress>(extent.before), extent.before + extent.after};
+  return {first - static_cast<CuAddress>(extent.before), extent.before + extent.after, written};
 }
 
 FreshResults::FreshResults(const StepRequest& request) {

@@ -21,7 +21,7 @@ Extent ExtentOf(const RunView& view);
 Extent ExtentOf(const StepRequest& request, const RunView& view);
 
 // The operand's memory; `address` is that of its first element, or null.
-OperandRange RangeOf(const void* address, const Extent& extent);
+OperandRange RangeOf(const void* address, const Extent& extent, bool written = true);
 
 // For the emulation: results have no content before a step writes them, unless the step reads their
 // memory as well.

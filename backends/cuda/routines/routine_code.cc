@@ -12,19 +12,9 @@ LaunchShape GridOf(int64_t tiles, int multiprocessors) {
 }
 
 absl::Status RoutineCode::Launch(const LaunchMemory& memory) {
-  if (shape_.blocks == 0) return absl::OkStatus();
+  if (empty_) return absl::OkStatus();
   if (fresh_) fresh_->Forget(device_, memory);
-  std::vector<uint64_t> values;
-  std::vector<OperandRange> ranges;
-  for (size_t i = 0; i < operands_.size(); ++i) {
-    const void* address = operands_[i] < 0 ? nullptr : memory.all[operands_[i]];
-    values.push_back(reinterpret_cast<uint64_t>(address));
-    ranges.push_back(RangeOf(address, extents_[i]));
-  }
-  std::vector<void*> parameters;
-  for (uint64_t& value : values) parameters.push_back(&value);
-  parameters.push_back(const_cast<char*>(sizes_.data()));
-  return device_.Launch(function_, shape_, absl::MakeSpan(parameters), ranges, label_);
+  return launch_.Submit(device_, memory, label_);
 }
 
 }  // namespace weft::cuda

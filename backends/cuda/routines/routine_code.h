@@ -13,6 +13,7 @@
 #include "backends/cuda/device/cuda_device.h"
 #include "backends/cuda/device/modules.h"
 #include "backends/cuda/device/operands.h"
+#include "backends/cuda/device/prepared_launch.h"
 #include "backends/runtime/step_launcher.h"
 
 namespace weft::cuda {
@@ -31,22 +32,23 @@ std::string BytesOf(const Sizes& sizes) {
 // A kernel with fixed parameters: pointers to operands, then a struct.
 class RoutineCode : public StepCode {
  public:
-  // `operands`: numbers in LaunchMemory::all, -1 for null, by pointer. `sizes` is the struct.
-  // `routine`: the name of the library routine; empty for a copy. `fresh`: of a step.
+  // `operands`: numbers in LaunchMemory::all, -1 for null, by pointer; `extents` as well. `sizes`
+  // is the struct. `routine`: the name of the library routine; empty for a copy. `fresh`: of a
+  // step.
   RoutineCode(CudaDevice& device, std::shared_ptr<const CudaModule> module, CuFunction function,
-              LaunchShape shape, std::vector<int> operands, std::vector<Extent> extents,
-              std::string sizes, std::optional<FreshResults> fresh, std::string routine,
-              std::string label)
+              LaunchShape shape, const std::vector<int>& operands,
+              const std::vector<Extent>& extents, const std::string& sizes,
+              std::optional<FreshResults> fresh, std::string routine, std::string label)
       : device_(device),
         module_(std::move(module)),
-        function_(function),
-        shape_(shape),
-        operands_(std::move(operands)),
-        extents_(std::move(extents)),
-        sizes_(std::move(sizes)),
+        empty_(shape.blocks == 0),
+        launch_(function, shape),
         fresh_(std::move(fresh)),
         routine_(std::move(routine)),
-        label_(std::move(label)) {}
+        label_(std::move(label)) {
+    for (size_t i = 0; i < operands.size(); ++i) launch_.AddOperand(operands[i], 0, extents[i]);
+    launch_.AddStruct(sizes);
+  }
 
   absl::Status Launch(const LaunchMemory& memory) override;
   const char* runner() const override { return routine_.empty() ? "generated" : "library"; }
@@ -55,11 +57,8 @@ class RoutineCode : public StepCode {
  private:
   CudaDevice& device_;
   const std::shared_ptr<const CudaModule> module_;
-  const CuFunction function_;
-  const LaunchShape shape_;  // Without blocks: nothing is launched.
-  const std::vector<int> operands_;
-  const std::vector<Extent> extents_;  // By pointer.
-  const std::string sizes_;
+  const bool empty_;  // Nothing is launched.
+  PreparedLaunch launch_;
   const std::optional<FreshResults> fresh_;
   const std::string routine_;
   const std::string label_;
