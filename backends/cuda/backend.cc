@@ -25,6 +25,9 @@ const std::vector<BackendOption>& Options() {
        "installed one"},
       {"cuda-nvrtc", Kind::kText, "PATH", "",
        "NVRTC, the compiler of CUDA C++, or its folder. Empty: an installed one"},
+      {"cuda-cublaslt", Kind::kText, "PATH|none", "",
+       "cuBLASLt, NVIDIA's library of matmuls, or its folder; \"none\" to run own kernels.\n"
+       "Empty: an installed one, if there is one"},
       {"cuda-cache-dir", Kind::kText, "DIR", "",
        "Folder that keeps compiled kernels for other processes"},
       {"cuda-device", Kind::kInt, "N", "0", "Number of the GPU", 0, 1023},
@@ -44,6 +47,7 @@ class CudaBackend : public Backend {
     CudaOptions options;
     WEFT_CHECK(absl::SimpleAtoi(OptionOf(*this, given, "cuda-device"), &options.ordinal));
     options.cache_dir = OptionOf(*this, given, "cuda-cache-dir");
+    options.cublaslt = OptionOf(*this, given, "cuda-cublaslt");
     const absl::StatusOr<const Libraries*> libraries =
         OpenLibraries(OptionOf(*this, given, "cuda-driver"), OptionOf(*this, given, "cuda-nvrtc"));
     if (!libraries.ok()) {

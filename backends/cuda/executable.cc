@@ -10,10 +10,11 @@
 
 namespace weft::cuda {
 
-CudaExecutable::CudaExecutable(Plan plan, std::unique_ptr<CudaDevice> device)
+CudaExecutable::CudaExecutable(Plan plan, std::unique_ptr<CudaDevice> device,
+                               const CudaOptions& options)
     : plan_(std::move(plan)),
       device_(std::move(device)),
-      launcher_(*device_),
+      launcher_(*device_, options.cublaslt),
       runtime_(*device_, launcher_, &OpEvaluator()) {}
 
 // Memory and modules are freed in the context of the device. An error there was reported before.
@@ -25,7 +26,8 @@ absl::StatusOr<std::unique_ptr<CudaExecutable>> CudaExecutable::Create(
   WEFT_RETURN_IF_ERROR(CheckWriteBacks(plan));
   WEFT_ASSIGN_OR_RETURN(std::unique_ptr<CudaDevice> device,
                         CudaDevice::Open(libraries, options.ordinal));
-  std::unique_ptr<CudaExecutable> made(new CudaExecutable(std::move(plan), std::move(device)));
+  std::unique_ptr<CudaExecutable> made(
+      new CudaExecutable(std::move(plan), std::move(device), options));
   made->runtime_.observer = hooks.observer;
   if (hooks.guard_memory) {
     Log(executor_log, "the memory of a CUDA device is not the host's and is not guarded");
@@ -33,6 +35,10 @@ absl::StatusOr<std::unique_ptr<CudaExecutable>> CudaExecutable::Create(
   if (!options.cache_dir.empty()) {
     WEFT_ASSIGN_OR_RETURN(CubinCache cache, CubinCache::Open(options.cache_dir));
     made->launcher_.set_cache(std::move(cache));
+  }
+  // A library that was named is opened at once, so that a wrong name is an error.
+  if (!options.cublaslt.empty()) {
+    WEFT_RETURN_IF_ERROR(made->launcher_.cublaslt().Open().status());
   }
   WEFT_RETURN_IF_ERROR(made->launcher_.CompilePlan(made->plan_));
   WEFT_ASSIGN_OR_RETURN(made->runner_, PlanRunner::Create(made->plan_, made->runtime_));
@@ -80,6 +86,7 @@ Counters CudaExecutable::counters() const {
       {"in_place_writes", stats.in_place_writes},
       {"host_steps", launcher_.host_steps()},
       {"launches", device_->launches()},
+      {"cublaslt_calls", launcher_.cublaslt().calls()},
   };
 }
 

@@ -24,6 +24,7 @@ namespace weft::cuda {
 struct CudaOptions {
   int ordinal = 0;        // The device's.
   std::string cache_dir;  // Empty: compiled units are not kept.
+  std::string cublaslt;   // The place of cuBLASLt, "none", or empty for an installed one.
 };
 
 class CudaExecutable : public Executable {
@@ -39,7 +40,7 @@ class CudaExecutable : public Executable {
   Counters counters() const override;
 
  private:
-  CudaExecutable(Plan plan, std::unique_ptr<CudaDevice> device);
+  CudaExecutable(Plan plan, std::unique_ptr<CudaDevice> device, const CudaOptions& options);
 
   mutable absl::Mutex mutex_;  // Held during a run.
   // Members below use members above.

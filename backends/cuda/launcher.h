@@ -14,6 +14,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "backends/cuda/device/cublaslt.h"
 #include "backends/cuda/device/cuda_device.h"
 #include "backends/cuda/device/modules.h"
 #include "backends/cuda/emit/emit_cuda.h"
@@ -24,11 +25,15 @@ namespace weft::cuda {
 
 class CudaLauncher : public StepLauncher {
  public:
-  // `device` outlives it.
-  explicit CudaLauncher(CudaDevice& device) : device_(device), loader_(device), units_(loader_) {}
+  // `device` outlives it. `cublaslt`: the place of cuBLASLt (CublasLt).
+  CudaLauncher(CudaDevice& device, std::string cublaslt)
+      : device_(device), loader_(device), units_(loader_), cublaslt_(device, std::move(cublaslt)) {}
 
   // Keeps compiled units in a folder.
   void set_cache(CubinCache cache) { loader_.set_cache(std::move(cache)); }
+
+  CublasLt& cublaslt() { return cublaslt_; }
+  const CublasLt& cublaslt() const { return cublaslt_; }
 
   // Emits and compiles all kernels of the plan and its nested plans, in batches. `plan` outlives
   // this object.
@@ -66,6 +71,7 @@ class CudaLauncher : public StepLauncher {
   ModuleLoader loader_;
   absl::flat_hash_map<const Kernel*, Found> kernels_;
   UnitCache units_;  // Of routines.
+  CublasLt cublaslt_;
   std::unique_ptr<DeviceMemory> flags_;
   std::vector<std::string> flag_labels_;  // By flag.
   int64_t host_steps_ = 0;

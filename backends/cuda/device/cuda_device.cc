@@ -145,9 +145,21 @@ void CudaDevice::Note(const std::string& label) {
   last_label_ = label;
 }
 
-absl::Status CudaDevice::Submit(absl::Span<const OperandRange>, const std::string& label,
+void CudaDevice::ShowOperands(absl::Span<const OperandRange> operands) {
+  if (!emulated()) return;
+  std::vector<CuAddress> begins;
+  std::vector<size_t> bytes;
+  for (const OperandRange& range : operands) {
+    begins.push_back(range.begin);
+    bytes.push_back(static_cast<size_t>(range.bytes));
+  }
+  libraries_.emulation.operands(begins.data(), bytes.data(), static_cast<unsigned>(begins.size()));
+}
+
+absl::Status CudaDevice::Submit(absl::Span<const OperandRange> operands, const std::string& label,
                                 absl::FunctionRef<absl::Status(CuStream)> submit) {
   Note(label);
+  ShowOperands(operands);
   return submit(stream_);
 }
 
@@ -155,16 +167,7 @@ absl::Status CudaDevice::Launch(CuFunction function, const LaunchShape& shape,
                                 absl::Span<void*> parameters,
                                 absl::Span<const OperandRange> operands, const std::string& label) {
   Note(label);
-  if (emulated()) {
-    std::vector<CuAddress> begins;
-    std::vector<size_t> bytes;
-    for (const OperandRange& range : operands) {
-      begins.push_back(range.begin);
-      bytes.push_back(static_cast<size_t>(range.bytes));
-    }
-    libraries_.emulation.operands(begins.data(), bytes.data(),
-                                  static_cast<unsigned>(begins.size()));
-  }
+  ShowOperands(operands);
   ++launches_;
   return Check(driver_.launch(function, shape.blocks, 1, 1, shape.threads, 1, 1, shape.shared_bytes,
                               stream_, parameters.data(), nullptr),

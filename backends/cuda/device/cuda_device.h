@@ -85,6 +85,8 @@ class CudaDevice : public Device {
   absl::Status Synchronize(absl::string_view call);
   // Remembers a step for errors that are reported late.
   void Note(const std::string& label);
+  // Tells the emulation the operands of the next call.
+  void ShowOperands(absl::Span<const OperandRange> operands);
 
   const Libraries& libraries_;
   const DriverApi& driver_;

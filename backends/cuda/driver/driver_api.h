@@ -114,7 +114,8 @@ struct DriverApi {
 //     and does nothing else; 0 cancels this.
 //   seed: determines the order of streams and threads from now on.
 //   reset: forgets a sticky error.
-//   counter: "calls NAME" of a function, "live_bytes", "launches", "streams"; -1: no such counter.
+//   counter: "calls NAME" of a function, "live_bytes", "launches", "streams", "library_calls",
+//     "library_objects" (handles and descriptors of cuBLASLt); -1: no such counter.
 #define WEFT_CUDA_EMULATION(X)                                                               \
   X(operands, "weftEmulateOperands", void,                                                   \
     (const CuAddress* begins, const size_t* bytes, unsigned count))                          \

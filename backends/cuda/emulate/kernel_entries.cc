@@ -248,6 +248,8 @@ WEFT_EXPORT long weftEmulateCounter(const char* name) {  // NOLINT(runtime/int)
   const std::string counter = name;
   if (counter == "live_bytes") return state.memory.live_bytes();
   if (counter == "launches") return state.launches;
+  if (counter == "library_calls") return state.library_calls;
+  if (counter == "library_objects") return state.library_objects;
   if (counter == "streams") return static_cast<long>(state.streams.size()) - 1;
   if (counter.compare(0, 6, "calls ") != 0) return -1;
   const auto it = state.calls.find(counter.substr(6));

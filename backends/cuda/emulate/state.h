@@ -76,6 +76,8 @@ class State {
   std::map<CuEvent, std::shared_ptr<Event>> events;
   std::map<std::string, int64_t> calls;
   int64_t launches = 0;
+  int64_t library_calls = 0;    // Matmuls of cuBLASLt.
+  int64_t library_objects = 0;  // Handles and descriptors of it that exist.
 
   // Errors of kernels: the result of every later call, and the first one in words.
   CuResult sticky = kCuSuccess;

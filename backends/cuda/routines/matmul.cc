@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "backends/cuda/routines/cublaslt.h"
 #include "backends/cuda/routines/epilogue.h"
 #include "backends/cuda/routines/joined_dims.h"
 #include "backends/cuda/routines/matmul_unit.h"
@@ -193,6 +194,8 @@ int BiasOf(const StepRequest& request) {
 
 absl::StatusOr<std::unique_ptr<StepCode>> MakeMatmul(const RoutineContext& context,
                                                      const StepRequest& request) {
+  auto library = MakeLtMatmul(context, request);
+  if (!absl::IsUnimplemented(library.status())) return library;
   CudaDevice& device = context.device;
   const bool linear = request.step.op->name() == "linear";
   const RunView& left = request.args[0];

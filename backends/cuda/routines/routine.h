@@ -7,16 +7,18 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "backends/cuda/device/cublaslt.h"
 #include "backends/cuda/device/cuda_device.h"
 #include "backends/cuda/device/modules.h"
 #include "backends/runtime/step_launcher.h"
 
 namespace weft::cuda {
 
-// What code is made with; both outlive it.
+// What code is made with; all of it outlives the code.
 struct RoutineContext {
   CudaDevice& device;
   UnitCache& units;
+  CublasLt& cublaslt;
 };
 
 // Code for a library step. Unimplemented: the routine has none for these operands; the message says

@@ -1,4 +1,5 @@
-// A program on the emulated CUDA driver, compared with the reference executor.
+// A program on the emulated CUDA driver, compared with the reference executor. It runs own kernels
+// unless the options say otherwise.
 #ifndef WEFT_TESTS_BACKENDS_CUDA_EMULATED_PROGRAM_H_
 #define WEFT_TESTS_BACKENDS_CUDA_EMULATED_PROGRAM_H_
 
@@ -35,12 +36,18 @@ inline const Libraries& Emulated() {
 class EmulatedProgram {
  public:
   explicit EmulatedProgram(const std::string& text,
-                           BackendOptions options = {{"cuda-driver", "emulated"}})
-      : module_(Parse(text)), backend_(MakeBackend()), options_(std::move(options)) {}
+                           BackendOptions options = {{"cuda-driver", "emulated"},
+                                                     {"cuda-cublaslt", "none"}})
+      : module_(Parse(text)),
+        backend_(MakeBackend()),
+        target_(backend_->target()),
+        options_(std::move(options)) {}
+
+  void set_target(const Target& target) { target_ = target; }
 
   // The plan is made as it is, without passes.
   absl::Status Compile() {
-    auto plan = Lower(*module_->main(), backend_->target());
+    auto plan = Lower(*module_->main(), target_);
     if (!plan.ok()) return plan.status();
     auto made = backend_->Compile(*module_->main(), *std::move(plan), options_);
     if (!made.ok()) return made.status();
@@ -78,6 +85,7 @@ class EmulatedProgram {
  private:
   std::unique_ptr<Module> module_;
   std::unique_ptr<const Backend> backend_;
+  Target target_;
   const BackendOptions options_;
   std::unique_ptr<Executable> executable_;
 };

@@ -1,0 +1,430 @@
+// Matmuls by cuBLASLt, on its emulation: layouts, batches, sizes, epilogues, errors.
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/string_view.h"
+#include "backends/cuda/driver/cublaslt_library.h"
+#include "backends/cuda/target.h"
+#include "base/log.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/backends/cuda/emulated_program.h"
+
+namespace weft::cuda {
+namespace {
+
+using testing::HasSubstr;
+
+// A program that uses the library.
+class LtProgram : public EmulatedProgram {
+ public:
+  explicit LtProgram(const std::string& text)
+      : EmulatedProgram(text, {{"cuda-driver", "emulated"}}) {}
+  int64_t calls() const { return CounterOf(counters(), "cublaslt_calls"); }
+};
+
+int64_t Count(const char* counter) { return Emulated().emulation.counter(counter); }
+
+std::string WithType(absl::string_view text, const char* dtype) {
+  return absl::StrReplaceAll(text, {{"T[", absl::StrCat(dtype, "[")}});
+}
+
+double ToleranceOfSums(DType dtype) {
+  return dtype == DType::kF64 ? 1e-12 : dtype == DType::kF32 ? 1e-4 : 2e-2;
+}
+
+TEST(CudaCublasLt, MultipliesMatricesOfEveryLayout) {
+  for (const char* dtype : {"f32", "f16", "bf16", "f64"}) {
+    LtProgram program(WithType(R"(
+      func @main(%a: T[s0, s1], %at: T[s1, s0], %b: T[s1, s2], %bt: T[s2, s1])
+          -> (T[s0, s2], T[s0, s2], T[s0, s2], T[s0, s2], T[s0, s2])
+          where 1 <= s0, 1 <= s1, 1 <= s2 {
+        %0 = permute(%at, dims=[1, 0])
+        %1 = permute(%bt, dims=[1, 0])
+        %2 = matmul(%a, %b)
+        %3 = matmul(%0, %b)
+        %4 = matmul(%a, %1)
+        %5 = matmul(%0, %1)
+        %6 = linear(%0, %bt)
+        return %2, %3, %4, %5, %6
+      })",
+                               dtype));
+    const DType type = *ParseDType(dtype);
+    // Sums of 100 terms have a workspace.
+    const std::vector<std::vector<int64_t>> sizes = {{1, 1, 1},   {3, 5, 7},   {1, 5, 7},
+                                                     {3, 5, 1},   {3, 1, 7},   {1, 1, 7},
+                                                     {65, 40, 9}, {8, 16, 20}, {9, 100, 12}};
+    for (const auto& size : sizes) {
+      const int64_t m = size[0], k = size[1], n = size[2];
+      program.ExpectAsReference(
+          {Ramp({m, k}, type), Ramp({k, m}, type), Ramp({k, n}, type), Ramp({n, k}, type)},
+          ToleranceOfSums(type));
+    }
+    EXPECT_EQ(program.calls(), 5 * static_cast<int64_t>(sizes.size())) << dtype;
+    EXPECT_EQ(CounterOf(program.counters(), "launches"), 0) << dtype;
+    EXPECT_EQ(CounterOf(program.counters(), "host_steps"), 0) << dtype;
+  }
+}
+
+TEST(CudaCublasLt, AddsABias) {
+  for (const char* dtype : {"f32", "f16", "bf16"}) {
+    LtProgram program(WithType(R"(
+      func @main(%a: T[2, s0, 33], %b: T[7, 33], %c: T[7], %d: T[9])
+          -> (T[2, s0, 7], T[2, s0, 7]) where 1 <= s0 {
+        %0 = linear(%a, %b, %c)
+        %1 = slice(%d, dim=0, start=1, end=8, step=1)
+        %2 = linear(%a, %b, %1)
+        return %0, %2
+      })",
+                               dtype));
+    const DType type = *ParseDType(dtype);
+    for (const int64_t n : {1, 5}) {
+      program.ExpectAsReference(
+          {Ramp({2, n, 33}, type), Ramp({7, 33}, type), Ramp({7}, type), Ramp({9}, type)},
+          ToleranceOfSums(type));
+    }
+    EXPECT_EQ(program.calls(), 4) << dtype;
+  }
+}
+
+// A bias with gaps, and one of f64, are not the library's.
+TEST(CudaCublasLt, LeavesOtherBiasesToKernels) {
+  LtProgram program(R"(
+    func @main(%a: f32[3, 5], %b: f32[7, 5], %c: f32[14], %d: f64[3, 5], %e: f64[7, 5], %f: f64[7])
+        -> (f32[3, 7], f64[3, 7]) {
+      %0 = slice(%c, dim=0, start=0, end=14, step=2)
+      %1 = linear(%a, %b, %0)
+      %2 = linear(%d, %e, %f)
+      return %1, %2
+    })");
+  program.ExpectAsReference({Ramp({3, 5}), Ramp({7, 5}), Ramp({14}), Ramp({3, 5}, DType::kF64),
+                             Ramp({7, 5}, DType::kF64), Ramp({7}, DType::kF64)});
+  EXPECT_EQ(program.calls(), 0);
+  EXPECT_EQ(CounterOf(program.counters(), "launches"), 2);
+}
+
+TEST(CudaCublasLt, MultipliesBatches) {
+  LtProgram program(R"(
+    func @main(%a: f32[3, s0, 17], %b: f32[3, 17, 7], %c: f32[17, 7], %d: f32[s0, 17], %v: f32[17],
+               %e: f32[1, 17, 7], %f: f32[4, 3, s0, 17], %g: f32[s0, 3, 17])
+        -> (f32[3, s0, 7], f32[3, s0, 7], f32[3, s0, 7], f32[3, s0], f32[3, 7], f32[],
+            f32[3, s0, 7], f32[4, 3, s0, 7], f32[3, s0, 7]) where 1 <= s0 {
+      %0 = matmul(%a, %b)
+      %1 = matmul(%a, %c)
+      %2 = matmul(%d, %b)
+      %3 = matmul(%a, %v)
+      %4 = matmul(%v, %b)
+      %5 = matmul(%v, %v)
+      %6 = matmul(%a, %e)
+      %7 = matmul(%f, %c)
+      %8 = permute(%g, dims=[1, 0, 2])
+      %9 = matmul(%8, %b)
+      return %0, %1, %2, %3, %4, %5, %6, %7, %9
+    })");
+  for (const int64_t n : {1, 6}) {
+    program.ExpectAsReference({Ramp({3, n, 17}), Ramp({3, 17, 7}), Ramp({17, 7}), Ramp({n, 17}),
+                               Ramp({17}), Ramp({1, 17, 7}), Ramp({4, 3, n, 17}),
+                               Ramp({n, 3, 17})});
+  }
+  EXPECT_EQ(program.calls(), 18);
+  EXPECT_EQ(CounterOf(program.counters(), "launches"), 0);
+}
+
+// Parts of larger tensors: rows with gaps, odd places, and results that are parts.
+TEST(CudaCublasLt, MultipliesPartsOfTensors) {
+  for (const char* dtype : {"f32", "bf16"}) {
+    LtProgram program(WithType(R"(
+      func @main(%x: T[7, 40], %y: T[31, 23]) -> (T[6, 10], T[3, 6, 4], T[12, 10], T[6, 20]) {
+        %0 = slice(%x, dim=0, start=1, end=7, step=1)
+        %1 = slice(%0, dim=1, start=3, end=33, step=1)
+        %2 = slice(%y, dim=0, start=1, end=31, step=1)
+        %3 = slice(%2, dim=1, start=5, end=15, step=1)
+        %4 = matmul(%1, %3)
+        %5 = reshape(%0, size=[6, 8, 5])
+        %6 = slice(%5, dim=1, start=1, end=4, step=1)
+        %7 = permute(%6, dims=[1, 0, 2])
+        %8 = slice(%y, dim=0, start=0, end=5, step=1)
+        %9 = slice(%8, dim=1, start=7, end=11, step=1)
+        %10 = matmul(%7, %9)
+        %11 = matmul(%1, %3)
+        %12 = cat(%4, %11, dim=0)
+        %13 = cat(%4, %11, dim=1)
+        return %4, %10, %12, %13
+      })",
+                               dtype));
+    const DType type = *ParseDType(dtype);
+    program.ExpectAsReference({Ramp({7, 40}, type), Ramp({31, 23}, type)}, ToleranceOfSums(type));
+    EXPECT_EQ(program.calls(), 3) << dtype;
+  }
+}
+
+// Results are stored where a concatenation has them, also as columns.
+TEST(CudaCublasLt, StoresPartsOfTensors) {
+  LtProgram program(R"(
+    func @main(%a: f32[3, s0, 17], %b: f32[3, 17, 7], %c: f32[s0, 17], %d: f32[17, 7])
+        -> (f32[3, 2*s0, 7], f32[3, s0, 14], f32[14, s0]) where 1 <= s0 {
+      %0 = matmul(%a, %b)
+      %1 = matmul(%a, %b)
+      %2 = cat(%0, %1, dim=1)
+      %3 = matmul(%a, %b)
+      %4 = matmul(%a, %b)
+      %5 = cat(%3, %4, dim=2)
+      %6 = matmul(%c, %d)
+      %7 = permute(%6, dims=[1, 0])
+      %8 = matmul(%c, %d)
+      %9 = permute(%8, dims=[1, 0])
+      %10 = cat(%7, %9, dim=0)
+      return %2, %5, %10
+    })");
+  for (const int64_t n : {1, 6}) {
+    program.ExpectAsReference({Ramp({3, n, 17}), Ramp({3, 17, 7}), Ramp({n, 17}), Ramp({17, 7})});
+  }
+  EXPECT_EQ(program.calls(), 12);
+  EXPECT_EQ(CounterOf(program.counters(), "launches"), 0);
+}
+
+// Heads of attention lie within rows: a batch has two strides unless there is one sequence.
+TEST(CudaCublasLt, LeavesBatchesOfTwoStridesToKernels) {
+  LtProgram program(R"(
+    func @main(%q: f32[s0, 5, 12], %k: f32[s0, 5, 12]) -> (f32[s0, 3, 5, 5]) where 1 <= s0 {
+      %0 = reshape(%q, size=[s0, 5, 3, 4])
+      %1 = reshape(%k, size=[s0, 5, 3, 4])
+      %2 = permute(%0, dims=[0, 2, 1, 3])
+      %3 = permute(%1, dims=[0, 2, 3, 1])
+      %4 = matmul(%2, %3)
+      return %4
+    })");
+  program.ExpectAsReference({Ramp({1, 5, 12}), Ramp({1, 5, 12})});
+  EXPECT_EQ(program.calls(), 1);
+  program.ExpectAsReference({Ramp({2, 5, 12}), Ramp({2, 5, 12})});
+  EXPECT_EQ(program.calls(), 1);
+  EXPECT_EQ(CounterOf(program.counters(), "launches"), 1);
+}
+
+TEST(CudaCublasLt, LeavesEmptyMatricesToKernels) {
+  LtProgram program(R"(
+    func @main(%a: f32[s0, s1], %b: f32[s1, 3], %c: f32[s0, s1], %d: f32[3, s1], %e: f32[3])
+        -> (f32[s0, 3], f32[s0, 3]) {
+      %0 = matmul(%a, %b)
+      %1 = linear(%c, %d, %e)
+      return %0, %1
+    })");
+  for (const auto& [m, k] : std::vector<std::pair<int64_t, int64_t>>{{0, 4}, {2, 0}, {0, 0}}) {
+    program.ExpectAsReference({Ramp({m, k}), Ramp({k, 3}), Ramp({m, k}), Ramp({3, k}), Ramp({3})});
+  }
+  EXPECT_EQ(program.calls(), 0);
+  program.ExpectAsReference({Ramp({2, 4}), Ramp({4, 3}), Ramp({2, 4}), Ramp({3, 4}), Ramp({3})});
+  EXPECT_EQ(program.calls(), 2);
+}
+
+// Vectors and tensors that are added to the sum, whose place may be that of the result.
+TEST(CudaCublasLt, AppliesEpilogues) {
+  Target target = CudaTarget();
+  EpilogueClaim function;
+  function.ops = {"relu"};
+  function.routines = {"matmul"};
+  EpilogueClaim claim;
+  claim.ops = {"add"};
+  claim.routines = {"matmul"};
+  claim.operand_sizes = {OperandSizes::kSame, OperandSizes::kChannels, OperandSizes::kScalar};
+  claim.either_operand = true;
+  target.epilogues = {claim, function};
+  const auto program = [&](absl::string_view body, const char* dtype) {
+    return std::make_unique<LtProgram>(WithType(
+        absl::StrCat("func @main(%x: T[s0, 5], %w: T[7, 5], %b: T[7], %r: T[s0, 7], %s: T[7, s0])"
+                     " -> (T[s0, 7]) where 1 <= s0 {\n"
+                     "  %0 = fused(%x, %w, %b, %r, %s, kind=\"gemm\") : T[s0, 7] {\n"
+                     "    body(%a: T[s0, 5], %c: T[7, 5], %d: T[7], %e: T[s0, 7], %f: T[7, s0])"
+                     " -> T[s0, 7] {\n",
+                     body, "    }\n  }\n  return %0\n}"),
+        dtype));
+  };
+  const auto inputs = [](int64_t n, DType type) {
+    return std::vector<HostTensor>{Ramp({n, 5}, type), Ramp({7, 5}, type), Ramp({7}, type),
+                                   Ramp({n, 7}, type), Ramp({7, n}, type)};
+  };
+  const struct {
+    const char* body;
+    const char* dtype;
+    int64_t calls;
+  } kCases[] = {
+      {"%1 = linear(%a, %c)\n%2 = add(%1, %d)\nreturn %2\n", "f32", 1},
+      {"%1 = linear(%a, %c)\n%2 = add(%1, %e)\nreturn %2\n", "f32", 1},
+      {"%1 = linear(%a, %c, %d)\n%2 = add(%e, %1)\nreturn %2\n", "f32", 1},
+      {"%1 = linear(%a, %c)\n%2 = add(%1, %e)\n%3 = add(%2, %d)\nreturn %3\n", "f32", 1},
+      {"%1 = linear(%a, %c)\n%2 = add(%1, %e)\nreturn %2\n", "f64", 1},
+      // Two of a kind, a function, and a rounding between the sum and the addition.
+      {"%1 = linear(%a, %c, %d)\n%2 = add(%1, %d)\nreturn %2\n", "f32", 0},
+      {"%1 = linear(%a, %c)\n%2 = relu(%1)\nreturn %2\n", "f32", 0},
+      {"%1 = linear(%a, %c)\n%2 = add(%1, %e)\nreturn %2\n", "bf16", 0},
+  };
+  for (const auto& one : kCases) {
+    const auto made = program(one.body, one.dtype);
+    made->set_target(target);
+    const DType type = *ParseDType(one.dtype);
+    for (const int64_t n : {1, 4}) {
+      made->ExpectAsReference(inputs(n, type), ToleranceOfSums(type));
+    }
+    EXPECT_EQ(made->calls(), 2 * one.calls) << one.dtype << "\n" << one.body;
+  }
+}
+
+// One search for each problem: a step of another size is another one.
+TEST(CudaCublasLt, SearchesOnce) {
+  LtProgram program(R"(
+    func @main(%a: f32[s0, 5], %b: f32[5, 5]) -> (f32[s0, 5], f32[s0, 5]) where 1 <= s0 {
+      %0 = matmul(%a, %b)
+      %1 = matmul(%0, %b)
+      return %0, %1
+    })");
+  const int64_t before = Count("calls cublasLtMatmulAlgoGetHeuristic");
+  for (const int64_t n : {2, 3, 2, 3, 2}) program.ExpectAsReference({Ramp({n, 5}), Ramp({5, 5})});
+  EXPECT_EQ(program.calls(), 10);
+  EXPECT_EQ(Count("calls cublasLtMatmulAlgoGetHeuristic") - before, 2);
+}
+
+constexpr char kLayers[] = R"(
+  func @main(%x: f32[s0, 96], %w: f32[70, 96], %b: f32[70]) -> (f32[s0, 70]) where 1 <= s0 {
+    %0 = linear(%x, %w, %b)
+    %1 = relu(%0)
+    return %1
+  })";
+
+std::vector<HostTensor> LayerInputs(int64_t n) {
+  return {Ramp({n, 96}), Ramp({70, 96}), Ramp({70})};
+}
+
+TEST(CudaCublasLt, IsUsedOnlyWhereItIsWanted) {
+  EmulatedProgram without(kLayers, {{"cuda-driver", "emulated"}, {"cuda-cublaslt", "none"}});
+  without.ExpectAsReference(LayerInputs(3));
+  EXPECT_EQ(CounterOf(without.counters(), "cublaslt_calls"), 0);
+  EmulatedProgram missing(kLayers,
+                          {{"cuda-driver", "emulated"}, {"cuda-cublaslt", "/nowhere/lt.so"}});
+  const absl::Status status = missing.Run(LayerInputs(3)).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(status.message(), "cuBLASLt was not found; tried /nowhere/lt.so");
+}
+
+// No matmul, no library.
+TEST(CudaCublasLt, IsOpenedForMatmulsAlone) {
+  const int64_t before = Count("calls cublasLtCreate");
+  EmulatedProgram program("func @main(%x: f32[4]) -> (f32[4]) {\n  %0 = exp(%x)\n  return %0\n}",
+                          {{"cuda-driver", "emulated"}});
+  program.ExpectAsReference({Ramp({4})});
+  EXPECT_EQ(Count("calls cublasLtCreate"), before);
+}
+
+// A library that the driver does not suit is reported, and the program runs without it.
+TEST(CudaCublasLt, IsReportedWhereItDoesNotWork) {
+  std::string lines;
+  SetLogSink([&lines](absl::string_view line) { absl::StrAppend(&lines, line, "\n"); });
+  ASSERT_TRUE(SetLogs("perf_hints").ok());
+  Emulated().emulation.fail_at("cublasLtCreate", 1, kCublasArchMismatch);
+  LtProgram program(kLayers);
+  program.ExpectAsReference(LayerInputs(3));
+  Emulated().emulation.fail_at("", 0, kCuSuccess);
+  ASSERT_TRUE(SetLogs("").ok());
+  SetLogSink(nullptr);
+  EXPECT_EQ(program.calls(), 0);
+  EXPECT_THAT(lines, HasSubstr("cuBLASLt is not used: cublasLtCreate of "));
+  EXPECT_THAT(lines, HasSubstr("CUBLAS_STATUS_ARCH_MISMATCH (8)"));
+}
+
+// A case that the library does not take runs a kernel.
+TEST(CudaCublasLt, RunsKernelsWhereThereIsNoAlgorithm) {
+  for (const CublasStatus status : {kCublasNotSupported, kCublasInvalidValue}) {
+    Emulated().emulation.fail_at("cublasLtMatmulAlgoGetHeuristic", 1, status);
+    LtProgram program(kLayers);
+    program.ExpectAsReference(LayerInputs(3));
+    Emulated().emulation.fail_at("", 0, kCuSuccess);
+    program.ExpectAsReference(LayerInputs(3));
+    EXPECT_EQ(program.calls(), 0);
+    program.ExpectAsReference(LayerInputs(4));
+    EXPECT_EQ(program.calls(), 1);
+  }
+}
+
+// Each call fails once: an error says so, the next run is right, and nothing is left when the
+// program is gone.
+TEST(CudaCublasLt, RunsAgainAfterEveryFailure) {
+  const EmulationApi& emulation = Emulated().emulation;
+  const int64_t live = Count("live_bytes");
+  const int64_t objects = Count("library_objects");
+  for (const char* call :
+       {"cublasLtCreate", "cublasLtMatmulDescCreate", "cublasLtMatmulDescSetAttribute",
+        "cublasLtMatrixLayoutCreate", "cublasLtMatrixLayoutSetAttribute",
+        "cublasLtMatmulPreferenceCreate", "cublasLtMatmulPreferenceSetAttribute",
+        "cublasLtMatmulAlgoGetHeuristic", "cublasLtMatmul", "cuMemAlloc_v2"}) {
+    int failures = 0;
+    for (unsigned n = 1;; ++n) {
+      LtProgram program(R"(
+        func @main(%a: f32[2, s0, 96], %b: f32[2, 96, 3], %w: f32[4, 3], %c: f32[4])
+            -> (f32[2, s0, 4]) where 1 <= s0 {
+          %0 = matmul(%a, %b)
+          %1 = linear(%0, %w, %c)
+          return %1
+        })");
+      const auto inputs = [](int64_t size) {
+        return std::vector<HostTensor>{Ramp({2, size, 96}), Ramp({2, 96, 3}), Ramp({4, 3}),
+                                       Ramp({4})};
+      };
+      emulation.fail_at(call, n, call[2] == 'M' ? kCuOutOfMemory : kCublasAllocFailed);
+      const auto got = program.Run(inputs(3));
+      emulation.fail_at("", 0, kCuSuccess);
+      if (got.ok()) break;
+      ++failures;
+      EXPECT_EQ(got.status().code(), absl::StatusCode::kResourceExhausted) << got.status();
+      program.ExpectAsReference(inputs(3));
+      program.ExpectAsReference(inputs(5));
+      EXPECT_GT(program.calls(), 0);
+    }
+    EXPECT_GT(failures, 0) << call;
+    EXPECT_EQ(Count("live_bytes"), live) << call;
+    EXPECT_EQ(Count("library_objects"), objects) << call;
+  }
+}
+
+TEST(CudaCublasLt, ErrorsNameTheCall) {
+  LtProgram program(kLayers);
+  program.ExpectAsReference(LayerInputs(3));
+  Emulated().emulation.fail_at("cublasLtMatmul", 1, kCublasInternalError);
+  const absl::Status status = program.Run(LayerInputs(3)).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInternal);
+  EXPECT_THAT(status.message(), HasSubstr("cublasLtMatmul: CUBLAS_STATUS_INTERNAL_ERROR (14)"));
+  program.ExpectAsReference(LayerInputs(3));
+}
+
+// An error of an earlier kernel is found by the next synchronization.
+TEST(CudaCublasLt, StickyErrorsNameTheStep) {
+  const EmulationApi& emulation = Emulated().emulation;
+  const int64_t objects = Count("library_objects");
+  {
+    LtProgram program(kLayers);
+    program.ExpectAsReference(LayerInputs(3));
+    emulation.fail_at("cuStreamSynchronize", 1, kCuIllegalAddress);
+    const absl::Status status = program.Run(LayerInputs(3)).status();
+    EXPECT_THAT(status.message(), HasSubstr("linear"));
+    EXPECT_THAT(status.message(), HasSubstr("cannot use the GPU any more"));
+    EXPECT_FALSE(program.Run(LayerInputs(3)).ok());
+  }
+  emulation.reset();
+  EXPECT_EQ(Count("library_objects"), objects);
+}
+
+TEST(CudaCublasLt, AllocatesNothingInASteadyState) {
+  LtProgram program(kLayers);
+  program.ExpectAsReference(LayerInputs(8));
+  const int64_t objects = Count("library_objects");
+  const int64_t allocations = Count("calls cuMemAlloc_v2");
+  for (int i = 0; i < 3; ++i) program.ExpectAsReference(LayerInputs(8));
+  EXPECT_EQ(Count("library_objects"), objects);
+  EXPECT_EQ(Count("calls cuMemAlloc_v2"), allocations);
+  EXPECT_GT(CounterOf(program.counters(), "scratch_bytes"), 0);
+}
+
+}  // namespace
+}  // namespace weft::cuda
