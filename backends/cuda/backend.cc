@@ -30,6 +30,8 @@ const std::vector<BackendOption>& Options() {
        "Empty: an installed one, if there is one"},
       {"cuda-cache-dir", Kind::kText, "DIR", "",
        "Folder that keeps compiled kernels for other processes"},
+      {"cuda-graphs", Kind::kChoice, "on|off", "on",
+       "Whether steps run as CUDA graphs once the sizes of the inputs are met again"},
       {"cuda-device", Kind::kInt, "N", "0", "Number of the GPU", 0, 1023},
   };
   return options;
@@ -46,6 +48,7 @@ class CudaBackend : public Backend {
                                                       const ExecutableHooks& hooks) const override {
     CudaOptions options;
     WEFT_CHECK(absl::SimpleAtoi(OptionOf(*this, given, "cuda-device"), &options.ordinal));
+    options.graphs = OptionOf(*this, given, "cuda-graphs") == "on";
     options.cache_dir = OptionOf(*this, given, "cuda-cache-dir");
     options.cublaslt = OptionOf(*this, given, "cuda-cublaslt");
     const absl::StatusOr<const Libraries*> libraries =

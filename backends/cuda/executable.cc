@@ -26,6 +26,7 @@ absl::StatusOr<std::unique_ptr<CudaExecutable>> CudaExecutable::Create(
   WEFT_RETURN_IF_ERROR(CheckWriteBacks(plan));
   WEFT_ASSIGN_OR_RETURN(std::unique_ptr<CudaDevice> device,
                         CudaDevice::Open(libraries, options.ordinal));
+  device->set_graphs(options.graphs);
   std::unique_ptr<CudaExecutable> made(
       new CudaExecutable(std::move(plan), std::move(device), options));
   made->runtime_.observer = hooks.observer;
@@ -56,11 +57,11 @@ absl::Status CudaExecutable::Run(absl::Span<const HostTensor> inputs,
   const absl::Status status =
       CatchOutOfMemory([&] { return runner_->Run(inputs, donated, outputs); });
   // Late errors and flags belong to this run, even if it has an error already.
-  const absl::Status indices = launcher_.CheckIndices();
   if (!status.ok()) {
-    device_->Wait().IgnoreError();
+    launcher_.ClearFlags().IgnoreError();
     return status;
   }
+  const absl::Status indices = launcher_.CheckIndices();
   if (!indices.ok()) {
     outputs->clear();
     return indices;
@@ -87,6 +88,9 @@ Counters CudaExecutable::counters() const {
       {"host_steps", launcher_.host_steps()},
       {"launches", device_->launches()},
       {"cublaslt_calls", launcher_.cublaslt().calls()},
+      {"graph_launches", device_->graph_launches()},
+      {"graph_instantiations", device_->graph_instantiations()},
+      {"graph_updates", device_->graph_updates()},
   };
 }
 

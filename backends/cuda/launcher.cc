@@ -123,9 +123,13 @@ absl::StatusOr<std::unique_ptr<StepCode>> CudaLauncher::CompileCopy(const RunVie
 
 absl::StatusOr<char*> CudaLauncher::NewFlag(const std::string& label) {
   if (flags_ == nullptr) {
-    WEFT_ASSIGN_OR_RETURN(flags_, device_.Allocate(kMaxFlags * sizeof(int32_t),
-                                                   profiler::MemoryCategory::kTemporary));
-    WEFT_RETURN_IF_ERROR(device_.Fill(flags_->data(), 0, flags_->size()));
+    constexpr int64_t kBytes = kMaxFlags * sizeof(int32_t);
+    constexpr auto kCategory = profiler::MemoryCategory::kTemporary;
+    if (flags_copy_ == nullptr) flags_copy_ = device_.AllocateHost(kBytes, kCategory);
+    if (flags_copy_ == nullptr) return absl::ResourceExhaustedError("no memory for flags");
+    WEFT_ASSIGN_OR_RETURN(std::unique_ptr<DeviceMemory> flags, device_.Allocate(kBytes, kCategory));
+    WEFT_RETURN_IF_ERROR(device_.Fill(flags->data(), 0, kBytes));
+    flags_ = std::move(flags);
   }
   // Code is made again for each assignment of the sizes; a step keeps its flag.
   const auto known = std::find(flag_labels_.begin(), flag_labels_.end(), label);
@@ -137,16 +141,26 @@ absl::StatusOr<char*> CudaLauncher::NewFlag(const std::string& label) {
   return flags_->data() + flag * sizeof(int32_t);
 }
 
+absl::Status CudaLauncher::EndRun() {
+  const auto bytes = static_cast<int64_t>(flag_labels_.size() * sizeof(int32_t));
+  if (bytes == 0) return absl::OkStatus();
+  return device_.CopyOutLater(flags_copy_->data(), flags_->data(), bytes);
+}
+
 absl::Status CudaLauncher::CheckIndices() {
   if (flag_labels_.empty()) return absl::OkStatus();
-  std::vector<int32_t> flags(flag_labels_.size());
-  const auto bytes = static_cast<int64_t>(flags.size() * sizeof(int32_t));
-  WEFT_RETURN_IF_ERROR(device_.CopyOut(flags.data(), flags_->data(), bytes));
-  const auto set = std::find_if(flags.begin(), flags.end(), [](int32_t f) { return f != 0; });
-  if (set == flags.end()) return absl::OkStatus();
-  WEFT_RETURN_IF_ERROR(device_.Fill(flags_->data(), 0, bytes));
+  const auto* const flags = reinterpret_cast<const int32_t*>(flags_copy_->data());
+  const auto* const end = flags + flag_labels_.size();
+  const auto* const set = std::find_if(flags, end, [](int32_t f) { return f != 0; });
+  if (set == end) return absl::OkStatus();
+  WEFT_RETURN_IF_ERROR(ClearFlags());
   return absl::OutOfRangeError(
-      absl::StrCat(flag_labels_[set - flags.begin()], ": an index is out of bounds"));
+      absl::StrCat(flag_labels_[set - flags], ": an index is out of bounds"));
+}
+
+absl::Status CudaLauncher::ClearFlags() {
+  if (flags_ != nullptr) WEFT_RETURN_IF_ERROR(device_.Fill(flags_->data(), 0, flags_->size()));
+  return device_.Wait();
 }
 
 }  // namespace weft::cuda

@@ -20,6 +20,7 @@
 #include "backends/cuda/emit/emit_cuda.h"
 #include "backends/cuda/kernel_code.h"
 #include "backends/runtime/step_launcher.h"
+#include "base/host_buffer.h"
 
 namespace weft::cuda {
 
@@ -43,9 +44,13 @@ class CudaLauncher : public StepLauncher {
   absl::StatusOr<std::unique_ptr<StepCode>> CompileCopy(const RunView& from,
                                                         const RunView& to) override;
 
-  // Waits for all work, and clears the flags that kernels set when an index is out of bounds:
-  // OutOfRange names the first such step.
+  // Submits a copy of the flags that kernels set when an index is out of bounds.
+  absl::Status EndRun() override;
+  // After a run that has ended without an error: OutOfRange names the first step with such an
+  // index.
   absl::Status CheckIndices();
+  // Waits for all work, and clears the flags.
+  absl::Status ClearFlags();
 
   int64_t kernels() const { return static_cast<int64_t>(kernels_.size()); }
   int64_t compiled_units() const { return loader_.compiled_units(); }
@@ -73,6 +78,7 @@ class CudaLauncher : public StepLauncher {
   UnitCache units_;  // Of routines.
   CublasLt cublaslt_;
   std::unique_ptr<DeviceMemory> flags_;
+  std::shared_ptr<HostBuffer> flags_copy_;
   std::vector<std::string> flag_labels_;  // By flag.
   int64_t host_steps_ = 0;
 };

@@ -1,8 +1,25 @@
 #include "backends/runtime/device.h"
 
+#include "backends/runtime/host_memory.h"
 #include "base/status_macros.h"
 
 namespace weft {
+
+std::shared_ptr<HostBuffer> Device::AllocateHost(int64_t bytes, profiler::MemoryCategory category) {
+  return AllocateAligned(bytes, category);
+}
+
+absl::Status Device::BeginRecording() {
+  return absl::UnimplementedError("the device does not record work");
+}
+
+absl::StatusOr<std::unique_ptr<Recording>> Device::EndRecording(std::unique_ptr<Recording>) {
+  return absl::UnimplementedError("the device does not record work");
+}
+
+absl::Status Device::Replay(Recording&) {
+  return absl::UnimplementedError("the device does not record work");
+}
 
 absl::Status GrowingMemory::Reserve(int64_t bytes, profiler::MemoryCategory category) {
   if (bytes <= size()) return absl::OkStatus();

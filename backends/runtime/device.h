@@ -18,6 +18,8 @@
 
 namespace weft {
 
+class HostBuffer;
+
 // A piece of device memory; the destructor frees it.
 class DeviceMemory {
  public:
@@ -34,6 +36,12 @@ class DeviceMemory {
   const int64_t size_;
 };
 
+// Work that a device keeps, to submit it again at once (Device::BeginRecording).
+class Recording {
+ public:
+  virtual ~Recording() = default;
+};
+
 // During one run, calls are made from one thread at a time.
 class Device {
  public:
@@ -48,11 +56,35 @@ class Device {
       int64_t bytes, profiler::MemoryCategory category) = 0;
   // Copies from the host to the device. The host's memory may change once the call has returned.
   virtual absl::Status CopyIn(char* to, const void* from, int64_t bytes) = 0;
+  // The same, but the host's memory must not change before the next Wait().
+  virtual absl::Status CopyInLater(char* to, const void* from, int64_t bytes) {
+    return CopyIn(to, from, bytes);
+  }
   // Copies from the device to the host before it returns. May report errors of work submitted
   // before.
   virtual absl::Status CopyOut(void* to, const char* from, int64_t bytes) = 0;
+  // The same, but the bytes may come as late as with the next Wait().
+  virtual absl::Status CopyOutLater(void* to, const char* from, int64_t bytes) {
+    return CopyOut(to, from, bytes);
+  }
+  // Host memory for copies from the device; as AllocateAligned (host_memory.h), unless the device
+  // copies faster to other memory. It may outlive the device.
+  virtual std::shared_ptr<HostBuffer> AllocateHost(int64_t bytes,
+                                                   profiler::MemoryCategory category);
   // Waits for all work; returns the first error of the work submitted since the last call.
   virtual absl::Status Wait() = 0;
+
+  // True if the device can record work. Only then the calls below are made.
+  virtual bool records() const { return false; }
+  // Until EndRecording, launches of step code are kept and not run; there are no other calls.
+  virtual absl::Status BeginRecording();
+  // `reuse`, which may be null, is an older recording that is no longer needed and may become the
+  // new one. Addresses, sizes and scratch memory of the launches are part of a recording.
+  virtual absl::StatusOr<std::unique_ptr<Recording>> EndRecording(std::unique_ptr<Recording> reuse);
+  // Ends the recording without a result.
+  virtual void DropRecording() {}
+  // Submits the recorded work. The recording lives until the next Wait().
+  virtual absl::Status Replay(Recording& recording);
 };
 
 // Device memory that grows and never shrinks.

@@ -96,7 +96,7 @@ std::shared_ptr<HostBuffer> BufferPool::Get(int64_t bytes, profiler::MemoryCateg
   for (const auto& buffer : buffers_) {
     if (buffer.use_count() == 1 && buffer->size() == bytes) return buffer;
   }
-  std::shared_ptr<HostBuffer> fresh = AllocateAligned(bytes, category);
+  std::shared_ptr<HostBuffer> fresh = allocate_(bytes, category);
   if (fresh == nullptr) return nullptr;
   if (buffers_.size() < kMaxPooled) {
     buffers_.push_back(fresh);

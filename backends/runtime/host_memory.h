@@ -3,7 +3,9 @@
 #define WEFT_BACKENDS_RUNTIME_HOST_MEMORY_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
@@ -50,6 +52,9 @@ class HeldMemory {
 // Recycles output buffers: a buffer that all holders have released is handed out again.
 class BufferPool {
  public:
+  using Allocate = std::function<std::shared_ptr<HostBuffer>(int64_t, profiler::MemoryCategory)>;
+  explicit BufferPool(Allocate allocate = AllocateAligned) : allocate_(std::move(allocate)) {}
+
   // True if one tensor alone uses the buffer.
   bool IsSole(const std::shared_ptr<HostBuffer>& buffer) const;
   // Null if there is not enough memory.
@@ -57,6 +62,7 @@ class BufferPool {
       int64_t bytes, profiler::MemoryCategory category = profiler::MemoryCategory::kOutput);
 
  private:
+  const Allocate allocate_;
   std::vector<std::shared_ptr<HostBuffer>> buffers_;
 };
 

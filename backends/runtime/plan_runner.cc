@@ -70,6 +70,7 @@ absl::Status PlanRunner::RunNested(absl::Span<const HostTensor> inputs, const Sy
   for (size_t i = 0; i < outputs->size() && status.ok(); ++i) {
     status = FinishOutput(static_cast<int>(i), &(*outputs)[i]);
   }
+  if (status.ok() && !nested_) status = runtime_.launcher.EndRun();
   // Submitted work uses the inputs and outputs, so it is waited for even if a step failed.
   const absl::Status end = runtime_.device.Wait();
   if (status.ok()) status = end;
@@ -99,8 +100,12 @@ absl::Status PlanRunner::SetBases(absl::Span<const HostTensor> inputs,
   if (current_->arena_bytes > arena_.size()) {
     ++runtime_.stats.allocations;
     runtime_.stats.arena_bytes -= arena_.size();
-    WEFT_RETURN_IF_ERROR(
-        arena_.Reserve(current_->arena_bytes, profiler::MemoryCategory::kActivation));
+    const absl::Status reserved =
+        arena_.Reserve(current_->arena_bytes, profiler::MemoryCategory::kActivation);
+    if (!reserved.ok()) {
+      return Annotate(reserved, absl::StrCat("memory of @", plan_.name, " for these sizes, ",
+                                             current_->arena_bytes, " bytes"));
+    }
     runtime_.stats.arena_bytes += arena_.size();
   }
   bounds_.assign(plan_.buffers.size(), kUnbounded);
@@ -144,7 +149,7 @@ absl::Status PlanRunner::SetInput(int i, const HostTensor& given) {
   // An unused input may have any size.
   if (!plan_.inputs[i].read || tensor->numel() == 0) return absl::OkStatus();
   WEFT_RETURN_IF_ERROR(Ensure(buffer));
-  return Annotate(runtime_.device.CopyIn(base_[buffer], tensor->raw(), tensor->bytes()),
+  return Annotate(runtime_.device.CopyInLater(base_[buffer], tensor->raw(), tensor->bytes()),
                   InputName(i));
 }
 
@@ -199,7 +204,13 @@ absl::Status PlanRunner::Ensure(int b) {
 }
 
 absl::Status PlanRunner::RunSteps() {
+  BeginRecorded();
   for (size_t i = 0; i < plan_.steps.size(); ++i) {
+    if (Segment* segment = SegmentAt(i)) {
+      WEFT_RETURN_IF_ERROR(RunSegment(*segment));
+      i = segment->end - 1;
+      continue;
+    }
     const absl::Status status = CatchOutOfMemory([&] { return RunStep(plan_.steps[i], i); });
     if (!status.ok()) return Annotate(status, DescribeStep(plan_, plan_.steps[i]));
   }
@@ -283,8 +294,9 @@ absl::Status PlanRunner::FinishOutput(int i, HostTensor* output) {
   if (!IsKnown(view, env())) return absl::InternalError(absl::StrCat("output ", i, " has no size"));
   const RunView from = MakeRunView(view, env());
   WEFT_RETURN_IF_ERROR(Ensure(from.buffer));
-  if (!host_visible_ && IsDirect(i) && output->valid()) {
-    return runtime_.device.CopyOut(output->raw(), At(from), output->bytes());
+  const bool copied = IsDirect(i) || from.dense() || current_->output_copies[i] != nullptr;
+  if (!host_visible_ && output->valid() && DTypeBits(from.dtype) >= 8 && copied) {
+    return CopyOutput(i, from, output);
   }
   // An output with its own buffer is handed out, others are copied.
   if (IsDirect(i) && tensors_[from.buffer].valid()) {
@@ -298,6 +310,17 @@ absl::Status PlanRunner::FinishOutput(int i, HostTensor* output) {
   *output = HostTensor(from.dtype, from.dims);
   std::memcpy(output->raw(), dense.raw(), dense.bytes());
   return absl::OkStatus();
+}
+
+absl::Status PlanRunner::CopyOutput(int i, const RunView& from, HostTensor* output) {
+  if (output->numel() == 0) return absl::OkStatus();
+  const char* dense = At(from);
+  if (PreparedStep* copy = current_->output_copies[i].get()) {
+    char* const place = arena_.data() + current_->output_places[i];
+    WEFT_RETURN_IF_ERROR(LaunchCopy(*copy, At(from), place));
+    dense = place;
+  }
+  return runtime_.device.CopyOutLater(output->raw(), dense, output->bytes());
 }
 
 }  // namespace weft

@@ -21,6 +21,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "backends/runtime/device.h"
 #include "backends/runtime/plan_runtime.h"
 #include "backends/runtime/prepared_step.h"
 #include "backends/runtime/size_program.h"
@@ -49,6 +50,18 @@ class PlanRunner {
                    std::vector<HostTensor>* outputs);
 
  private:
+  // Consecutive steps that the device can record, and their recording; null: not made yet.
+  struct Segment {
+    size_t begin = 0;
+    size_t end = 0;
+    std::unique_ptr<Recording> recording;
+    // The memory that the recording was made for.
+    const char* arena = nullptr;
+    const char* scratch = nullptr;
+    // The device did not record the steps.
+    bool failed = false;
+  };
+
   // Everything that depends on the sizes of the inputs.
   struct Assignment {
     Assignment(SymbolEnv known, int made_for) : env(std::move(known)), variant(made_for) {}
@@ -63,9 +76,15 @@ class PlanRunner {
     // By output: its dims, if known, and the copy that makes it if it has no buffer of its own.
     std::vector<std::optional<std::vector<int64_t>>> output_dims;
     std::vector<std::unique_ptr<PreparedStep>> output_copies;
+    // By output: offset in the arena of its dense copy, if the host does not see the device's
+    // memory and there is such a copy.
+    std::vector<int64_t> output_places;
     bool dynamic = false;
     // Indices of the plan's conditions on data-dependent sizes.
     std::vector<int> open_conditions;
+    // In the order of the steps. Empty if the device does not record.
+    std::vector<Segment> segments;
+    int64_t runs = 0;  // Since it was made, or lost its recordings.
   };
 
   PlanRunner(const Plan& plan, PlanRuntime& runtime, bool nested);
@@ -116,6 +135,8 @@ class PlanRunner {
   absl::Status RunPrepared(const Step& step, PreparedStep& prepared);
   absl::Status Launch(const Step& step, PreparedStep& prepared);
   absl::Status FinishOutput(int i, HostTensor* output);
+  // Copies an output of known dims from the device.
+  absl::Status CopyOutput(int i, const RunView& from, HostTensor* output);
   // True if the output has its own buffer, which is handed out without a copy.
   bool IsDirect(int output) const { return direct_[output]; }
 
@@ -125,6 +146,17 @@ class PlanRunner {
     return base_[view.buffer] + view.offset * DTypeBits(view.dtype) / 8;
   }
   const SymbolEnv& env() const { return dynamic_env_ ? *dynamic_env_ : current_->env; }
+
+  // --- Recorded runs (plan_runner_recorded.cc) -------------------------------------------
+  void FindSegments(Assignment* assignment) const;
+  // True if the address of the view depends on the arena alone.
+  bool HasPlace(const RunView& view, const Assignment& assignment) const;
+  // Decides whether the segments of this run are recorded, and which older recordings are dropped.
+  void BeginRecorded();
+  // The segment that begins with the step, if it is to be replayed; else null.
+  Segment* SegmentAt(size_t step);
+  absl::Status RunSegment(Segment& segment);
+  absl::Status Record(Segment& segment);
 
   // --- Checked runs (plan_runner_observed.cc) --------------------------------------------
   absl::Status RunObserved(const Step& step, PreparedStep& prepared, size_t index);
@@ -170,8 +202,13 @@ class PlanRunner {
   std::vector<int64_t> key_;
   std::vector<int64_t> current_key_;
   Assignment* current_ = nullptr;
+  std::vector<Assignment*> recorded_;  // Assignments with recordings, the last used one last.
+  // Recordings of an assignment that lost them, for reuse.
+  std::vector<std::unique_ptr<Recording>> spare_;
 
   // State of one run.
+  bool replays_ = false;     // Segments are recorded and replayed.
+  size_t next_segment_ = 0;  // The first one that does not begin before the next step.
   std::optional<SymbolEnv> dynamic_env_;
   std::vector<char*> base_;          // Address by buffer.
   std::vector<HostTensor> tensors_;  // By buffer: the owner of its memory, unless it is

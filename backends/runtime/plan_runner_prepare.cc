@@ -44,6 +44,7 @@ absl::Status PlanRunner::Prepare(Assignment* a) {
   for (size_t i = 0; i < plan_.outputs.size(); ++i) {
     WEFT_RETURN_IF_ERROR(PrepareOutput(static_cast<int>(i), a));
   }
+  if (runtime_.device.records()) FindSegments(a);
   return absl::OkStatus();
 }
 
@@ -51,12 +52,19 @@ absl::Status PlanRunner::PrepareOutput(int i, Assignment* a) {
   const View& view = plan_.output_views[i];
   a->output_copies.emplace_back();
   a->output_dims.emplace_back();
+  a->output_places.push_back(-1);
   if (!view.present() || !IsKnown(view, a->env)) return absl::OkStatus();
   const RunView from = MakeRunView(view, a->env);
   a->output_dims.back() = from.dims;
-  if (IsDirect(i) || !host_visible_) return absl::OkStatus();
+  if (IsDirect(i) || (!host_visible_ && (from.dense() || from.numel() == 0))) {
+    return absl::OkStatus();
+  }
   WEFT_ASSIGN_OR_RETURN(a->output_copies.back(),
                         PrepareCopy(from, DenseView(from.dtype, from.dims)));
+  if (!host_visible_ && a->output_copies.back() != nullptr) {
+    a->output_places.back() = a->arena_bytes;
+    a->arena_bytes += AlignUp(DTypeBytes(from.dtype, from.numel()), kArenaAlignment);
+  }
   return absl::OkStatus();
 }
 

@@ -23,7 +23,16 @@ class PlanRuntime {
  public:
   // All of them outlive this object. `evaluator` may be null: steps without code then fail.
   PlanRuntime(Device& on, StepLauncher& with, const StepEvaluator* host)
-      : device(on), launcher(with), evaluator(host), scratch_(on) {}
+      : device(on),
+        launcher(with),
+        evaluator(host),
+        scratch_(on),
+        pool_([this](int64_t bytes, profiler::MemoryCategory category) {
+          return device.AllocateHost(bytes, category);
+        }) {}
+
+  // Assignments of the sizes of a plan whose recordings are kept.
+  static constexpr size_t kMaxRecorded = 8;
 
   Device& device;
   StepLauncher& launcher;

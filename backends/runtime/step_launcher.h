@@ -91,6 +91,9 @@ class StepLauncher {
   // dtypes. Null: there is no code for it.
   virtual absl::StatusOr<std::unique_ptr<StepCode>> CompileCopy(const RunView& from,
                                                                 const RunView& to) = 0;
+  // Called when all work of a run has been submitted, before the runner waits for it; not for runs
+  // of nested plans.
+  virtual absl::Status EndRun() { return absl::OkStatus(); }
   // Identifies how code is compiled, such as the number of threads. Code is reused only with the
   // same variant.
   virtual int variant() const { return 0; }

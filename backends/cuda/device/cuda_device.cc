@@ -1,12 +1,19 @@
 #include "backends/cuda/device/cuda_device.h"
 
 #include <algorithm>
+#include <utility>
+#include <vector>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
+#include "backends/cuda/device/graph.h"
 #include "base/status_macros.h"
 
 namespace weft::cuda {
 namespace {
+
+// Freed memory that stays with a device for later allocations.
+constexpr uint64_t kMaxKeptBytes = uint64_t{256} << 20;
 
 CuAddress AddressOf(const char* address) { return reinterpret_cast<CuAddress>(address); }
 
@@ -16,9 +23,16 @@ class CudaDevice::Piece : public DeviceMemory {
  public:
   Piece(CudaDevice& device, CuAddress address, int64_t bytes)
       : DeviceMemory(reinterpret_cast<char*>(address), bytes), device_(device) {}
-  // The driver waits for work on the memory. Its errors are those of earlier work, which the next
-  // synchronization reports.
-  ~Piece() override { device_.driver_.memory_free(AddressOf(data())); }
+  // Work that was submitted before still uses the memory. Errors are those of earlier work, which
+  // the next synchronization reports.
+  ~Piece() override {
+    const DriverApi& driver = device_.driver_;
+    if (device_.pool_ != nullptr) {
+      driver.pool_free(AddressOf(data()), device_.stream_);
+    } else {
+      driver.memory_free(AddressOf(data()));
+    }
+  }
 
  private:
   CudaDevice& device_;
@@ -50,21 +64,35 @@ absl::Status CudaDevice::Setup() {
   WEFT_RETURN_IF_ERROR(attribute(&compute_major_, kCuComputeMajor));
   WEFT_RETURN_IF_ERROR(attribute(&minor, kCuComputeMinor));
   arch_ = absl::StrCat("sm_", compute_major_, minor);
-  WEFT_RETURN_IF_ERROR(
-      Check(driver_.primary_context_retain(&context_, device_), "cuDevicePrimaryCtxRetain"));
+  WEFT_ASSIGN_OR_RETURN(context_, PrimaryContext::Retain(libraries_, device_));
   WEFT_RETURN_IF_ERROR(MakeCurrent());
-  return Check(driver_.stream_create(&stream_, kCuStreamNonBlocking), "cuStreamCreate");
+  WEFT_RETURN_IF_ERROR(
+      Check(driver_.stream_create(&stream_, kCuStreamNonBlocking), "cuStreamCreate"));
+  int pools = 0;
+  WEFT_RETURN_IF_ERROR(attribute(&pools, kCuMemoryPools));
+  return pools != 0 ? MakePool() : absl::OkStatus();
 }
+
+absl::Status CudaDevice::MakePool() {
+  CuMemoryPoolProperties properties;
+  properties.device = device_;
+  WEFT_RETURN_IF_ERROR(Check(driver_.pool_create(&pool_, &properties), "cuMemPoolCreate"));
+  uint64_t kept = kMaxKeptBytes;
+  return Check(driver_.pool_set(pool_, kCuPoolReleaseThreshold, &kept), "cuMemPoolSetAttribute");
+}
+
+CudaDevice::CudaDevice(const Libraries& libraries, CuDevice device)
+    : libraries_(libraries), driver_(libraries.driver), device_(device) {}
 
 CudaDevice::~CudaDevice() {
   if (context_ == nullptr) return;
-  driver_.context_set_current(context_);
+  driver_.context_set_current(context_->get());
   if (stream_ != nullptr) driver_.stream_destroy(stream_);
-  driver_.primary_context_release(device_);
+  if (pool_ != nullptr) driver_.pool_destroy(pool_);
 }
 
 absl::Status CudaDevice::MakeCurrent() {
-  return Check(driver_.context_set_current(context_), "cuCtxSetCurrent");
+  return Check(driver_.context_set_current(context_->get()), "cuCtxSetCurrent");
 }
 
 absl::Status CudaDevice::Check(CuResult result, absl::string_view call) {
@@ -84,7 +112,13 @@ absl::Status CudaDevice::Check(CuResult result, absl::string_view call) {
   return absl::InternalError(absl::StrCat(text, "; this process cannot use the GPU any more"));
 }
 
+absl::Status CudaDevice::CheckNotRecording(absl::string_view call) const {
+  if (builder_ == nullptr) return absl::OkStatus();
+  return absl::InternalError(absl::StrCat(call, " while a graph is recorded"));
+}
+
 absl::Status CudaDevice::Synchronize(absl::string_view call) {
+  WEFT_RETURN_IF_ERROR(CheckNotRecording(call));
   const absl::Status status = Check(driver_.stream_synchronize(stream_), call);
   labels_ = 0;
   return status;
@@ -92,9 +126,12 @@ absl::Status CudaDevice::Synchronize(absl::string_view call) {
 
 absl::StatusOr<std::unique_ptr<DeviceMemory>> CudaDevice::Allocate(int64_t bytes,
                                                                    profiler::MemoryCategory) {
+  WEFT_RETURN_IF_ERROR(CheckNotRecording("cuMemAlloc"));
   CuAddress address = 0;
   const int64_t least = std::max<int64_t>(bytes, 1);
-  const CuResult result = driver_.memory_allocate(&address, static_cast<size_t>(least));
+  const auto size = static_cast<size_t>(least);
+  const CuResult result = pool_ != nullptr ? driver_.pool_allocate(&address, size, pool_, stream_)
+                                           : driver_.memory_allocate(&address, size);
   if (result == kCuOutOfMemory) {
     size_t free = 0;
     size_t total = 0;
@@ -102,42 +139,74 @@ absl::StatusOr<std::unique_ptr<DeviceMemory>> CudaDevice::Allocate(int64_t bytes
     return absl::ResourceExhaustedError(absl::StrCat(
         "the GPU has no memory for ", bytes, " bytes; ", free, " of ", total, " bytes are free"));
   }
-  WEFT_RETURN_IF_ERROR(Check(result, "cuMemAlloc"));
+  WEFT_RETURN_IF_ERROR(Check(result, "cuMemAllocFromPoolAsync"));
   return std::make_unique<Piece>(*this, address, least);
 }
 
-// Tensors are pageable memory: the driver has read them when the call returns.
-absl::Status CudaDevice::CopyIn(char* to, const void* from, int64_t bytes) {
+absl::Status CudaDevice::CopyInLater(char* to, const void* from, int64_t bytes) {
   if (bytes == 0) return absl::OkStatus();
+  WEFT_RETURN_IF_ERROR(CheckNotRecording("cuMemcpyHtoDAsync"));
   return Check(driver_.copy_in(AddressOf(to), from, static_cast<size_t>(bytes), stream_),
                "cuMemcpyHtoDAsync");
 }
 
+// The driver has read pageable memory when the call returns, but not memory that is page-locked.
+absl::Status CudaDevice::CopyIn(char* to, const void* from, int64_t bytes) {
+  WEFT_RETURN_IF_ERROR(CopyInLater(to, from, bytes));
+  unsigned type = 0;
+  const auto address = static_cast<CuAddress>(reinterpret_cast<uintptr_t>(from));
+  const CuResult known = driver_.pointer_attribute(&type, kCuPointerMemoryType, address);
+  if (bytes == 0 || known == kCuInvalidValue) return absl::OkStatus();
+  return Synchronize("cuStreamSynchronize behind a copy to the device");
+}
+
+absl::Status CudaDevice::CopyOutLater(void* to, const char* from, int64_t bytes) {
+  if (bytes == 0) return absl::OkStatus();
+  WEFT_RETURN_IF_ERROR(CheckNotRecording("cuMemcpyDtoHAsync"));
+  return Check(driver_.copy_out(to, AddressOf(from), static_cast<size_t>(bytes), stream_),
+               "cuMemcpyDtoHAsync");
+}
+
 absl::Status CudaDevice::CopyOut(void* to, const char* from, int64_t bytes) {
-  if (bytes > 0) {
-    WEFT_RETURN_IF_ERROR(
-        Check(driver_.copy_out(to, AddressOf(from), static_cast<size_t>(bytes), stream_),
-              "cuMemcpyDtoHAsync"));
-  }
+  WEFT_RETURN_IF_ERROR(CopyOutLater(to, from, bytes));
   return Synchronize("cuStreamSynchronize behind a copy to the host");
+}
+
+std::shared_ptr<HostBuffer> CudaDevice::AllocateHost(int64_t bytes,
+                                                     profiler::MemoryCategory category) {
+  std::shared_ptr<HostBuffer> locked = context_->AllocateLocked(bytes);
+  return locked != nullptr ? locked : Device::AllocateHost(bytes, category);
 }
 
 absl::Status CudaDevice::Wait() { return Synchronize("cuStreamSynchronize"); }
 
 absl::Status CudaDevice::Fill(char* to, unsigned char value, int64_t bytes) {
+  if (bytes == 0) return absl::OkStatus();
+  if (builder_ != nullptr) {
+    return Check(builder_->AddFill({AddressOf(to), bytes, true}, value), "cuGraphAddMemsetNode");
+  }
   return Check(driver_.fill(AddressOf(to), value, static_cast<size_t>(bytes), stream_),
                "cuMemsetD8Async");
 }
 
 absl::Status CudaDevice::Copy(char* to, const char* from, int64_t bytes) {
   if (bytes == 0) return absl::OkStatus();
+  if (builder_ != nullptr) {
+    return Check(builder_->AddCopy({AddressOf(to), bytes, true}, {AddressOf(from), bytes, false}),
+                 "cuGraphAddMemcpyNode");
+  }
   return Check(driver_.copy(AddressOf(to), AddressOf(from), static_cast<size_t>(bytes), stream_),
                "cuMemcpyDtoDAsync");
 }
 
 void CudaDevice::Forget(const OperandRange& range) {
   if (!emulated() || range.bytes <= 0) return;
-  libraries_.emulation.forget(stream_, range.begin, static_cast<size_t>(range.bytes));
+  const auto bytes = static_cast<size_t>(range.bytes);
+  if (builder_ != nullptr) {
+    libraries_.emulation.forget_next(range.begin, bytes);
+  } else {
+    libraries_.emulation.forget(stream_, range.begin, bytes);
+  }
 }
 
 void CudaDevice::Note(const std::string& label) {
@@ -156,22 +225,80 @@ void CudaDevice::ShowOperands(absl::Span<const OperandRange> operands) {
   libraries_.emulation.operands(begins.data(), bytes.data(), static_cast<unsigned>(begins.size()));
 }
 
-absl::Status CudaDevice::Submit(absl::Span<const OperandRange> operands, const std::string& label,
-                                absl::FunctionRef<absl::Status(CuStream)> submit) {
-  Note(label);
-  ShowOperands(operands);
-  return submit(stream_);
-}
-
 absl::Status CudaDevice::Launch(CuFunction function, const LaunchShape& shape,
                                 absl::Span<void*> parameters,
                                 absl::Span<const OperandRange> operands, const std::string& label) {
   Note(label);
   ShowOperands(operands);
+  if (builder_ != nullptr) {
+    return Check(builder_->AddKernel(function, shape, parameters, operands),
+                 "cuGraphAddKernelNode");
+  }
   ++launches_;
   return Check(driver_.launch(function, shape.blocks, 1, 1, shape.threads, 1, 1, shape.shared_bytes,
                               stream_, parameters.data(), nullptr),
                "cuLaunchKernel");
+}
+
+absl::Status CudaDevice::Submit(absl::Span<const OperandRange> operands, const std::string& label,
+                                absl::FunctionRef<absl::Status(CuStream)> submit) {
+  Note(label);
+  ShowOperands(operands);
+  if (builder_ == nullptr) return submit(stream_);
+  WEFT_RETURN_IF_ERROR(
+      Check(driver_.capture_begin(stream_, kCuCaptureThreadLocal), "cuStreamBeginCapture"));
+  const absl::Status submitted = submit(stream_);
+  CuGraph captured = nullptr;
+  const absl::Status ended = Check(driver_.capture_end(stream_, &captured), "cuStreamEndCapture");
+  const absl::Cleanup destroy = [&] {
+    if (captured != nullptr) driver_.graph_destroy(captured);
+  };
+  WEFT_RETURN_IF_ERROR(submitted);
+  WEFT_RETURN_IF_ERROR(ended);
+  return Check(builder_->AddChild(captured, operands), "cuGraphAddChildGraphNode");
+}
+
+// --- Recordings --------------------------------------------------------------------------
+
+// Labels of the work are those of its replays.
+absl::Status CudaDevice::BeginRecording() {
+  WEFT_RETURN_IF_ERROR(CheckNotRecording("cuGraphCreate"));
+  WEFT_RETURN_IF_ERROR(Wait());
+  builder_ = std::make_unique<GraphBuilder>(driver_, context_->get());
+  const absl::Status status = Check(builder_->Begin(), "cuGraphCreate");
+  if (!status.ok()) builder_ = nullptr;
+  return status;
+}
+
+absl::StatusOr<std::unique_ptr<Recording>> CudaDevice::EndRecording(
+    std::unique_ptr<Recording> reuse) {
+  if (builder_ == nullptr) return absl::InternalError("no graph is recorded");
+  const std::unique_ptr<GraphBuilder> builder = std::move(builder_);
+  std::unique_ptr<GraphRecording> old(static_cast<GraphRecording*>(reuse.release()));
+  std::unique_ptr<GraphRecording> made;
+  bool updated = false;
+  const int64_t works = std::exchange(labels_, 0);
+  WEFT_RETURN_IF_ERROR(
+      Check(builder->Finish(std::move(old), &made, &updated), "cuGraphInstantiate"));
+  ++(updated ? graph_updates_ : graph_instantiations_);
+  made->first_label = first_label_;
+  made->last_label = last_label_;
+  made->works = works;
+  return made;
+}
+
+void CudaDevice::DropRecording() {
+  builder_ = nullptr;
+  labels_ = 0;
+}
+
+absl::Status CudaDevice::Replay(Recording& recording) {
+  const auto& graph = static_cast<const GraphRecording&>(recording);
+  if (labels_ == 0) first_label_ = graph.first_label;
+  last_label_ = graph.last_label;
+  labels_ += graph.works;
+  ++graph_launches_;
+  return Check(driver_.graph_launch(graph.exec(), stream_), "cuGraphLaunch");
 }
 
 }  // namespace weft::cuda

@@ -17,10 +17,13 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "backends/cuda/device/context.h"
 #include "backends/cuda/driver/libraries.h"
 #include "backends/runtime/device.h"
 
 namespace weft::cuda {
+
+class GraphBuilder;
 
 // Memory that submitted work may access. It orders the work in a graph, and the emulation refuses
 // other accesses.
@@ -48,6 +51,7 @@ class CudaDevice : public Device {
   const std::string& arch() const { return arch_; }
   // Multiplies matrices of 16-bit floats in tensor cores (mma.m16n8k16).
   bool has_tensor_cores() const { return compute_major_ >= 8; }
+  // Kernels launched outside of graphs.
   int64_t launches() const { return launches_; }
 
   // Must be called by each thread before it uses the device.
@@ -57,8 +61,25 @@ class CudaDevice : public Device {
   absl::StatusOr<std::unique_ptr<DeviceMemory>> Allocate(
       int64_t bytes, profiler::MemoryCategory category) override;
   absl::Status CopyIn(char* to, const void* from, int64_t bytes) override;
+  absl::Status CopyInLater(char* to, const void* from, int64_t bytes) override;
   absl::Status CopyOut(void* to, const char* from, int64_t bytes) override;
+  absl::Status CopyOutLater(void* to, const char* from, int64_t bytes) override;
+  // Page-locked memory, within a limit.
+  std::shared_ptr<HostBuffer> AllocateHost(int64_t bytes,
+                                           profiler::MemoryCategory category) override;
   absl::Status Wait() override;
+
+  // Recordings are CUDA graphs. Calls that synchronize or allocate fail while one is made.
+  bool records() const override { return graphs_; }
+  absl::Status BeginRecording() override;
+  absl::StatusOr<std::unique_ptr<Recording>> EndRecording(
+      std::unique_ptr<Recording> reuse) override;
+  void DropRecording() override;
+  absl::Status Replay(Recording& recording) override;
+  void set_graphs(bool graphs) { graphs_ = graphs; }
+  int64_t graph_launches() const { return graph_launches_; }
+  int64_t graph_instantiations() const { return graph_instantiations_; }
+  int64_t graph_updates() const { return graph_updates_; }
 
   absl::Status Fill(char* to, unsigned char value, int64_t bytes);
   // A copy within the device.
@@ -78,25 +99,33 @@ class CudaDevice : public Device {
 
  private:
   class Piece;
-  CudaDevice(const Libraries& libraries, CuDevice device)
-      : libraries_(libraries), driver_(libraries.driver), device_(device) {}
+  CudaDevice(const Libraries& libraries, CuDevice device);
   absl::Status Setup();
+  absl::Status MakePool();
   absl::Status Check(CuResult result, absl::string_view call);
   absl::Status Synchronize(absl::string_view call);
   // Remembers a step for errors that are reported late.
   void Note(const std::string& label);
+  // Internal while work is recorded.
+  absl::Status CheckNotRecording(absl::string_view call) const;
   // Tells the emulation the operands of the next call.
   void ShowOperands(absl::Span<const OperandRange> operands);
 
   const Libraries& libraries_;
   const DriverApi& driver_;
   const CuDevice device_;
-  CuContext context_ = nullptr;
+  std::shared_ptr<PrimaryContext> context_;
+  CuMemoryPool pool_ = nullptr;  // Null: the device has none.
   CuStream stream_ = nullptr;
   int multiprocessors_ = 1;
   int compute_major_ = 0;
   std::string arch_;
   int64_t launches_ = 0;
+  bool graphs_ = true;
+  std::unique_ptr<GraphBuilder> builder_;  // Of the recording that is being made; null: none.
+  int64_t graph_launches_ = 0;
+  int64_t graph_instantiations_ = 0;
+  int64_t graph_updates_ = 0;
   // Steps launched since the last synchronization, for errors that are reported late: the first,
   // the last, and their number.
   std::string first_label_;

@@ -47,7 +47,7 @@ using weft::cuda::emulate::LtMatmul;
 using weft::cuda::emulate::LtRegion;
 using weft::cuda::emulate::Memory;
 using weft::cuda::emulate::State;
-using weft::cuda::emulate::Stream;
+using weft::cuda::emulate::Task;
 
 // Sums of at least as many terms use a workspace.
 constexpr int64_t kLongSum = 64;
@@ -333,8 +333,8 @@ WEFT_EXPORT CublasStatus cublasLtMatmul(CublasLtHandle handle, CublasLtMatmulDes
   // Ranges are those of the next call alone, as for a launch.
   const std::vector<State::Operand> operands = std::move(state.operands);
   state.operands.clear();
-  Stream* found = state.FindStream(stream);
-  if (handle == nullptr || found == nullptr || algo == nullptr) return kCublasInvalidValue;
+  if (handle == nullptr || state.FindStream(stream) == nullptr || algo == nullptr)
+    return kCublasInvalidValue;
   LtMatmul matmul = MatmulOf(*desc, a_layout, b_layout, c_layout, d_layout);
   if (!IsConsistent(matmul) || algo->data[0] != ProblemOf(matmul)) return kCublasInvalidValue;
   const void* const addresses[] = {a, b, c, d};
@@ -362,8 +362,14 @@ WEFT_EXPORT CublasStatus cublasLtMatmul(CublasLtHandle handle, CublasLtMatmulDes
     return kCublasInvalidValue;
   }
   ++state.library_calls;
-  Stream::Work work;
-  work.run = [matmul, space, needed, &state] {
+  Task task;
+  task.name = "a matmul of cuBLASLt";
+  for (const LtRegion& read : {matmul.a, matmul.b, matmul.c, matmul.bias}) {
+    if (read.first != nullptr) task.accesses.push_back({read.begin, read.end, false});
+  }
+  task.accesses.push_back({matmul.d.begin, matmul.d.end, true});
+  if (needed > 0) task.accesses.push_back({space.begin, space.end, true});
+  task.run = [matmul, space, needed, &state] {
     if (needed > 0) {
       std::memset(space.first, emulate::kPoison, needed);
       space.shadow->SetWritten(space.first, needed, false);
@@ -373,8 +379,7 @@ WEFT_EXPORT CublasStatus cublasLtMatmul(CublasLtHandle handle, CublasLtMatmulDes
     if (state.report.empty()) state.report = error;
     return kCuIllegalAddress;
   };
-  found->queue.push_back(std::move(work));
-  return kCublasSuccess;
+  return state.Submit(stream, std::move(task)) == kCuSuccess ? kCublasSuccess : kCublasInvalidValue;
 }
 
 // The functions have the declared types.

@@ -1,12 +1,13 @@
 // The driver's functions about the device, its errors, memory and streams.
+#include <cstdlib>
 #include <cstring>
-#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "backends/cuda/emulate/entries.h"
+#include "backends/cuda/emulate/launches.h"
 
 namespace {
 
@@ -16,6 +17,7 @@ using weft::cuda::emulate::Memory;
 using weft::cuda::emulate::Shadow;
 using weft::cuda::emulate::State;
 using weft::cuda::emulate::Stream;
+using weft::cuda::emulate::Task;
 
 struct ErrorText {
   CuResult result;
@@ -38,6 +40,10 @@ constexpr ErrorText kErrors[] = {
     {kCuLaunchOutOfResources, "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES",
      "too many resources requested for launch"},
     {kCuLaunchFailed, "CUDA_ERROR_LAUNCH_FAILED", "unspecified launch failure"},
+    {kCuCaptureUnsupported, "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED",
+     "operation not permitted when stream is capturing"},
+    {kCuGraphUpdateFailed, "CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE",
+     "the graph update was not performed because it included changes which violated constraints"},
 };
 
 const ErrorText* FindError(CuResult result) {
@@ -45,16 +51,6 @@ const ErrorText* FindError(CuResult result) {
     if (error.result == result) return &error;
   }
   return nullptr;
-}
-
-// Adds work to a stream.
-CuResult Submit(State& state, CuStream to, std::function<CuResult()> run) {
-  Stream* stream = state.FindStream(to);
-  if (stream == nullptr) return kCuInvalidHandle;
-  Stream::Work work;
-  work.run = std::move(run);
-  stream->queue.push_back(std::move(work));
-  return kCuSuccess;
 }
 
 }  // namespace
@@ -125,6 +121,9 @@ WEFT_EXPORT CuResult cuDeviceGetAttribute(int* value, CuDeviceAttribute attribut
     case kCuComputeMinor:
       *value = 0;
       return kCuSuccess;
+    case kCuMemoryPools:
+      *value = 1;
+      return kCuSuccess;
     case kCuSharedBytesPerBlockOptIn:
       *value = 48 << 10;
       return kCuSuccess;
@@ -160,7 +159,54 @@ WEFT_EXPORT CuResult cuCtxSetCurrent(CuContext) {
 }
 WEFT_SAME(cuCtxSetCurrent, context_set_current);
 
+WEFT_EXPORT CuResult cuCtxPushCurrent_v2(CuContext) {
+  WEFT_ENTER("cuCtxPushCurrent_v2");
+  return state.has_context ? kCuSuccess : kCuInvalidContext;
+}
+WEFT_SAME(cuCtxPushCurrent_v2, context_push);
+
+WEFT_EXPORT CuResult cuCtxPopCurrent_v2(CuContext* context) {
+  WEFT_ENTER("cuCtxPopCurrent_v2");
+  *context = reinterpret_cast<CuContext>(&state);
+  return kCuSuccess;
+}
+WEFT_SAME(cuCtxPopCurrent_v2, context_pop);
+
 // --- Memory ------------------------------------------------------------------------------
+
+namespace weft::cuda::emulate {
+
+CuResult MakeFillTask(State& state, CuAddress to, unsigned char value, size_t bytes, Task* task) {
+  char* const host = state.memory.Range(to, bytes);
+  if (host == nullptr) return kCuInvalidValue;
+  Shadow* const shadow = state.memory.Find(to)->shadow.get();
+  task->name = "a fill";
+  task->accesses = {{host, host + bytes, true}};
+  task->run = [host, shadow, value, bytes] {
+    std::memset(host, value, bytes);
+    shadow->SetWritten(host, bytes);
+    return kCuSuccess;
+  };
+  return kCuSuccess;
+}
+
+CuResult MakeCopyTask(State& state, CuAddress to, CuAddress from, size_t bytes, Task* task) {
+  char* const target = state.memory.Range(to, bytes);
+  const char* const source = state.memory.Range(from, bytes);
+  if (target == nullptr || source == nullptr) return kCuInvalidValue;
+  Shadow* const written = state.memory.Find(to)->shadow.get();
+  const Shadow* const read = state.memory.Find(from)->shadow.get();
+  task->name = "a copy";
+  task->accesses = {{target, target + bytes, true}, {source, source + bytes, false}};
+  task->run = [target, source, written, read, bytes] {
+    if (bytes > 0) std::memmove(target, source, bytes);
+    written->CopyWritten(target, *read, source, bytes);
+    return kCuSuccess;
+  };
+  return kCuSuccess;
+}
+
+}  // namespace weft::cuda::emulate
 
 WEFT_EXPORT CuResult cuMemGetInfo_v2(size_t* free, size_t* total) {
   WEFT_ENTER("cuMemGetInfo_v2");
@@ -174,6 +220,7 @@ WEFT_EXPORT CuResult cuMemAlloc_v2(CuAddress* address, size_t bytes) {
   WEFT_ENTER("cuMemAlloc_v2");
   if (!state.has_context) return kCuInvalidContext;
   if (bytes == 0) return kCuInvalidValue;
+  if (state.Captures()) return kCuCaptureUnsupported;
   *address = state.memory.Allocate(bytes);
   return *address == 0 ? kCuOutOfMemory : kCuSuccess;
 }
@@ -191,7 +238,104 @@ WEFT_EXPORT CuResult cuMemFree_v2(CuAddress address) {
 }
 WEFT_SAME(cuMemFree_v2, memory_free);
 
-// Memory of the host is pageable: the driver has read it when the call returns.
+// Work that was submitted before is done with the memory when it is given back; after an error of a
+// kernel, there is none.
+WEFT_EXPORT CuResult cuMemFreeHost(void* memory) {
+  State& state = State::Get();
+  const std::lock_guard<std::mutex> lock(state.mutex);
+  const CuResult entered = state.Enter("cuMemFreeHost");
+  if (entered != kCuSuccess && state.sticky == kCuSuccess) return entered;
+  const auto it = state.locked.find(static_cast<const char*>(memory));
+  if (it == state.locked.end()) return kCuInvalidValue;
+  const CuResult result = state.Drain(nullptr);
+  state.locked_bytes -= static_cast<int64_t>(it->second);
+  state.locked.erase(it);
+  std::free(memory);
+  return result;
+}
+WEFT_SAME(cuMemFreeHost, host_free);
+
+WEFT_EXPORT CuResult cuMemHostAlloc(void** memory, size_t bytes, unsigned) {
+  WEFT_ENTER("cuMemHostAlloc");
+  if (bytes == 0) return kCuInvalidValue;
+  constexpr size_t kPage = 4096;
+  void* const made = std::aligned_alloc(kPage, (bytes + kPage - 1) / kPage * kPage);
+  if (made == nullptr) return kCuOutOfMemory;
+  std::memset(made, emulate::kPoison, bytes);
+  state.locked[static_cast<const char*>(made)] = bytes;
+  state.locked_bytes += static_cast<int64_t>(bytes);
+  *memory = made;
+  return kCuSuccess;
+}
+WEFT_SAME(cuMemHostAlloc, host_allocate);
+
+WEFT_EXPORT CuResult cuPointerGetAttribute(void* value, CuPointerAttribute attribute,
+                                           CuAddress address) {
+  WEFT_ENTER("cuPointerGetAttribute");
+  const bool host = state.IsLocked(reinterpret_cast<const void*>(address));
+  const bool device = !host && state.memory.Find(address) != nullptr;
+  if (attribute != kCuPointerMemoryType || (!host && !device)) return kCuInvalidValue;
+  *static_cast<unsigned*>(value) = host ? kCuHostMemory : kCuDeviceMemory;
+  return kCuSuccess;
+}
+WEFT_SAME(cuPointerGetAttribute, pointer_attribute);
+
+WEFT_EXPORT CuResult cuMemPoolCreate(CuMemoryPool* pool, const CuMemoryPoolProperties* given) {
+  WEFT_ENTER("cuMemPoolCreate");
+  if (given->allocation != 1 || given->location != 1 || given->device != 0) return kCuInvalidValue;
+  *pool = reinterpret_cast<CuMemoryPool>(new char);
+  ++state.pools;
+  return kCuSuccess;
+}
+WEFT_SAME(cuMemPoolCreate, pool_create);
+
+WEFT_EXPORT CuResult cuMemPoolDestroy(CuMemoryPool pool) {
+  State& state = State::Get();
+  const std::lock_guard<std::mutex> lock(state.mutex);
+  const CuResult entered = state.Enter("cuMemPoolDestroy");
+  if (entered != kCuSuccess && state.sticky == kCuSuccess) return entered;
+  delete reinterpret_cast<char*>(pool);
+  --state.pools;
+  return entered;
+}
+WEFT_SAME(cuMemPoolDestroy, pool_destroy);
+
+WEFT_EXPORT CuResult cuMemPoolSetAttribute(CuMemoryPool pool, CuMemoryPoolAttribute, void*) {
+  WEFT_ENTER("cuMemPoolSetAttribute");
+  return pool == nullptr ? kCuInvalidValue : kCuSuccess;
+}
+WEFT_SAME(cuMemPoolSetAttribute, pool_set);
+
+WEFT_EXPORT CuResult cuMemAllocFromPoolAsync(CuAddress* address, size_t bytes, CuMemoryPool pool,
+                                             CuStream stream) {
+  WEFT_ENTER("cuMemAllocFromPoolAsync");
+  if (pool == nullptr || bytes == 0) return kCuInvalidValue;
+  const Stream* const found = state.FindStream(stream);
+  if (found == nullptr) return kCuInvalidHandle;
+  if (found->capture != nullptr) return kCuCaptureUnsupported;
+  *address = state.memory.Allocate(bytes);
+  return *address == 0 ? kCuOutOfMemory : kCuSuccess;
+}
+WEFT_SAME(cuMemAllocFromPoolAsync, pool_allocate);
+
+// No later call finds the memory, but work that was submitted before may use it.
+WEFT_EXPORT CuResult cuMemFreeAsync(CuAddress address, CuStream stream) {
+  State& state = State::Get();
+  const std::lock_guard<std::mutex> lock(state.mutex);
+  const CuResult entered = state.Enter("cuMemFreeAsync");
+  if (entered != kCuSuccess && state.sticky == kCuSuccess) return entered;
+  Stream* const found = state.FindStream(stream);
+  if (found == nullptr) return kCuInvalidHandle;
+  const std::shared_ptr<void> piece = state.memory.Retire(address);
+  if (piece == nullptr) return kCuInvalidValue;
+  Stream::Work work;
+  work.run = [piece] { return kCuSuccess; };
+  found->queue.push_back(std::move(work));
+  return entered;
+}
+WEFT_SAME(cuMemFreeAsync, pool_free);
+
+// The driver has read pageable memory when the call returns.
 WEFT_EXPORT CuResult cuMemcpyHtoDAsync_v2(CuAddress to, const void* from, size_t bytes,
                                           CuStream stream) {
   WEFT_ENTER("cuMemcpyHtoDAsync_v2");
@@ -199,11 +343,23 @@ WEFT_EXPORT CuResult cuMemcpyHtoDAsync_v2(CuAddress to, const void* from, size_t
   if (host == nullptr) return kCuInvalidValue;
   const char* begin = static_cast<const char*>(from);
   Shadow* const shadow = state.memory.Find(to)->shadow.get();
-  return Submit(state, stream, [host, shadow, data = std::vector<char>(begin, begin + bytes)] {
+  Task task;
+  task.name = "a copy to the device";
+  task.accesses = {{host, host + bytes, true}};
+  if (state.IsLocked(from)) {
+    task.run = [host, shadow, begin, bytes] {
+      std::memcpy(host, begin, bytes);
+      shadow->SetWritten(host, bytes);
+      return kCuSuccess;
+    };
+    return state.Submit(stream, std::move(task));
+  }
+  task.run = [host, shadow, data = std::vector<char>(begin, begin + bytes)] {
     if (!data.empty()) std::memcpy(host, data.data(), data.size());
     shadow->SetWritten(host, data.size());
     return kCuSuccess;
-  });
+  };
+  return state.Submit(stream, std::move(task));
 }
 WEFT_SAME(cuMemcpyHtoDAsync_v2, copy_in);
 
@@ -211,40 +367,32 @@ WEFT_EXPORT CuResult cuMemcpyDtoHAsync_v2(void* to, CuAddress from, size_t bytes
   WEFT_ENTER("cuMemcpyDtoHAsync_v2");
   const char* const host = state.memory.Range(from, bytes);
   if (host == nullptr) return kCuInvalidValue;
-  return Submit(state, stream, [to, host, bytes] {
+  Task task;
+  task.name = "a copy to the host";
+  task.accesses = {{host, host + bytes, false}};
+  task.run = [to, host, bytes] {
     if (bytes > 0) std::memcpy(to, host, bytes);
     return kCuSuccess;
-  });
+  };
+  return state.Submit(stream, std::move(task));
 }
 WEFT_SAME(cuMemcpyDtoHAsync_v2, copy_out);
 
 WEFT_EXPORT CuResult cuMemcpyDtoDAsync_v2(CuAddress to, CuAddress from, size_t bytes,
                                           CuStream stream) {
   WEFT_ENTER("cuMemcpyDtoDAsync_v2");
-  char* const target = state.memory.Range(to, bytes);
-  const char* const source = state.memory.Range(from, bytes);
-  if (target == nullptr || source == nullptr) return kCuInvalidValue;
-  Shadow* const written = state.memory.Find(to)->shadow.get();
-  const Shadow* const read = state.memory.Find(from)->shadow.get();
-  return Submit(state, stream, [target, source, written, read, bytes] {
-    if (bytes > 0) std::memmove(target, source, bytes);
-    written->CopyWritten(target, *read, source, bytes);
-    return kCuSuccess;
-  });
+  Task task;
+  const CuResult made = emulate::MakeCopyTask(state, to, from, bytes, &task);
+  return made != kCuSuccess ? made : state.Submit(stream, std::move(task));
 }
 WEFT_SAME(cuMemcpyDtoDAsync_v2, copy);
 
 WEFT_EXPORT CuResult cuMemsetD8Async(CuAddress to, unsigned char value, size_t bytes,
                                      CuStream stream) {
   WEFT_ENTER("cuMemsetD8Async");
-  char* const host = state.memory.Range(to, bytes);
-  if (host == nullptr) return kCuInvalidValue;
-  Shadow* const shadow = state.memory.Find(to)->shadow.get();
-  return Submit(state, stream, [host, shadow, value, bytes] {
-    std::memset(host, value, bytes);
-    shadow->SetWritten(host, bytes);
-    return kCuSuccess;
-  });
+  Task task;
+  const CuResult made = emulate::MakeFillTask(state, to, value, bytes, &task);
+  return made != kCuSuccess ? made : state.Submit(stream, std::move(task));
 }
 WEFT_SAME(cuMemsetD8Async, fill);
 
@@ -275,7 +423,8 @@ WEFT_SAME(cuStreamDestroy_v2, stream_destroy);
 WEFT_EXPORT CuResult cuStreamSynchronize(CuStream stream) {
   WEFT_ENTER("cuStreamSynchronize");
   Stream* found = state.FindStream(stream);
-  return found == nullptr ? kCuInvalidHandle : state.Drain(found);
+  if (found == nullptr) return kCuInvalidHandle;
+  return found->capture != nullptr ? kCuCaptureUnsupported : state.Drain(found);
 }
 WEFT_SAME(cuStreamSynchronize, stream_synchronize);
 

@@ -12,6 +12,7 @@
 #include "backends/cuda/emulate/block_runner.h"
 #include "backends/cuda/emulate/entries.h"
 #include "backends/cuda/emulate/image.h"
+#include "backends/cuda/emulate/launches.h"
 #include "backends/cuda/emulate/shadow.h"
 
 namespace weft::cuda {
@@ -40,6 +41,7 @@ using weft::cuda::emulate::ParameterKind;
 using weft::cuda::emulate::Region;
 using weft::cuda::emulate::State;
 using weft::cuda::emulate::Stream;
+using weft::cuda::emulate::Task;
 
 constexpr unsigned kMaxGridYz = 65535;
 constexpr unsigned kMaxDynamicBytes = 48 << 10;
@@ -100,7 +102,52 @@ void SetParameters(const State& state, const CuFunctionRecord& function, void** 
   SetTracked(*function.entry, &owned->launch.parameters);
 }
 
+CuResult MakeLaunch(const State& state, const CuKernelNode& kernel, OwnedLaunch* owned) {
+  if (kernel.function == nullptr) return kCuInvalidHandle;
+  const uint64_t threads = uint64_t{kernel.block_x} * kernel.block_y * kernel.block_z;
+  if (threads == 0 || threads > emulate::kMaxThreads || kernel.grid_x == 0 ||
+      kernel.grid_x > 0x7fffffffu || kernel.grid_y == 0 || kernel.grid_y > kMaxGridYz ||
+      kernel.grid_z == 0 || kernel.grid_z > kMaxGridYz || kernel.shared_bytes > kMaxDynamicBytes ||
+      kernel.extra != nullptr) {
+    return kCuInvalidValue;
+  }
+  Launch& launch = owned->launch;
+  launch.name = kernel.function->name;
+  launch.entry = kernel.function->entry;
+  launch.grid = {kernel.grid_x, kernel.grid_y, kernel.grid_z};
+  launch.block = {kernel.block_x, kernel.block_y, kernel.block_z};
+  launch.dynamic_bytes = kernel.shared_bytes;
+  SetParameters(state, *kernel.function, kernel.parameters, owned);
+  return kCuSuccess;
+}
+
 }  // namespace
+
+namespace weft::cuda::emulate {
+
+CuResult MakeKernelTask(State& state, const CuKernelNode& kernel, Task* task) {
+  const auto owned = std::make_shared<OwnedLaunch>();
+  const CuResult made = MakeLaunch(state, kernel, owned.get());
+  state.operands.clear();
+  if (made != kCuSuccess) return made;
+  const Launch& launch = owned->launch;
+  task->name = launch.name;
+  for (size_t i = 0; i < launch.parameters.size(); ++i) {
+    const Region& region = launch.parameters[i].region;
+    if (launch.entry->kinds[i] == ParameterKind::kValue || region.begin == region.end) continue;
+    task->accesses.push_back(
+        {region.begin, region.end, launch.entry->kinds[i] == ParameterKind::kWritten});
+  }
+  task->run = [owned, &state] {
+    const std::string error = BlockRunner::Get().Run(owned->launch);
+    if (error.empty()) return kCuSuccess;
+    if (state.report.empty()) state.report = error;
+    return kCuIllegalAddress;
+  };
+  return kCuSuccess;
+}
+
+}  // namespace weft::cuda::emulate
 
 WEFT_EXPORT CuResult cuModuleLoadData(CuModule* module, const void* image) {
   WEFT_ENTER("cuModuleLoadData");
@@ -157,33 +204,22 @@ WEFT_EXPORT CuResult cuLaunchKernel(CuFunction function, unsigned grid_x, unsign
                                     unsigned block_z, unsigned shared_bytes, CuStream stream,
                                     void** parameters, void** extra) {
   WEFT_ENTER("cuLaunchKernel");
-  Stream* found = state.FindStream(stream);
-  if (found == nullptr || function == nullptr) return kCuInvalidHandle;
-  const uint64_t threads = uint64_t{block_x} * block_y * block_z;
-  if (threads == 0 || threads > emulate::kMaxThreads || grid_x == 0 || grid_x > 0x7fffffffu ||
-      grid_y == 0 || grid_y > kMaxGridYz || grid_z == 0 || grid_z > kMaxGridYz ||
-      shared_bytes > kMaxDynamicBytes || extra != nullptr) {
-    state.operands.clear();
-    return kCuInvalidValue;
-  }
-  auto owned = std::make_shared<OwnedLaunch>();
-  owned->launch.name = function->name;
-  owned->launch.entry = function->entry;
-  owned->launch.grid = {grid_x, grid_y, grid_z};
-  owned->launch.block = {block_x, block_y, block_z};
-  owned->launch.dynamic_bytes = shared_bytes;
-  SetParameters(state, *function, parameters, owned.get());
-  state.operands.clear();
+  CuKernelNode kernel;
+  kernel.function = function;
+  kernel.grid_x = grid_x;
+  kernel.grid_y = grid_y;
+  kernel.grid_z = grid_z;
+  kernel.block_x = block_x;
+  kernel.block_y = block_y;
+  kernel.block_z = block_z;
+  kernel.shared_bytes = shared_bytes;
+  kernel.parameters = parameters;
+  kernel.extra = extra;
+  Task task;
+  const CuResult made = emulate::MakeKernelTask(state, kernel, &task);
+  if (made != kCuSuccess) return made;
   ++state.launches;
-  Stream::Work work;
-  work.run = [owned, &state] {
-    const std::string error = BlockRunner::Get().Run(owned->launch);
-    if (error.empty()) return kCuSuccess;
-    if (state.report.empty()) state.report = error;
-    return kCuIllegalAddress;
-  };
-  found->queue.push_back(std::move(work));
-  return kCuSuccess;
+  return state.Submit(stream, std::move(task));
 }
 WEFT_SAME(cuLaunchKernel, launch);
 
@@ -211,6 +247,13 @@ WEFT_EXPORT void weftEmulateForget(CuStream stream, CuAddress address, size_t by
     return kCuSuccess;
   };
   found->queue.push_back(std::move(work));
+}
+
+WEFT_EXPORT void weftEmulateForgetNext(CuAddress address, size_t bytes) {
+  State& state = State::Get();
+  const std::lock_guard<std::mutex> lock(state.mutex);
+  char* const host = state.memory.Range(address, bytes);
+  if (host != nullptr) state.forgets.push_back({host, bytes});
 }
 
 WEFT_EXPORT const char* weftEmulateReport() {
@@ -250,6 +293,9 @@ WEFT_EXPORT long weftEmulateCounter(const char* name) {  // NOLINT(runtime/int)
   if (counter == "launches") return state.launches;
   if (counter == "library_calls") return state.library_calls;
   if (counter == "library_objects") return state.library_objects;
+  if (counter == "host_bytes") return state.locked_bytes;
+  if (counter == "pools") return state.pools;
+  if (counter == "graphs") return state.graphs;
   if (counter == "streams") return static_cast<long>(state.streams.size()) - 1;
   if (counter.compare(0, 6, "calls ") != 0) return -1;
   const auto it = state.calls.find(counter.substr(6));

@@ -3,6 +3,10 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
+#include <utility>
+
+#include "backends/cuda/emulate/graphs.h"
 
 namespace weft::cuda::emulate {
 namespace {
@@ -31,14 +35,18 @@ CuAddress Memory::Allocate(size_t bytes) {
   return address;
 }
 
-bool Memory::Free(CuAddress address) {
+bool Memory::Free(CuAddress address) { return Retire(address) != nullptr; }
+
+std::shared_ptr<void> Memory::Retire(CuAddress address) {
   const auto it = pieces_.find(address);
-  if (it == pieces_.end()) return false;
-  std::memset(it->second.host, kPoison, it->second.bytes);
+  if (it == pieces_.end()) return nullptr;
   live_bytes_ -= static_cast<int64_t>(it->second.bytes);
-  std::free(it->second.host);
+  const auto piece = std::make_shared<Piece>(std::move(it->second));
   pieces_.erase(it);
-  return true;
+  return std::shared_ptr<void>(piece->host, [piece](void* host) {
+    std::memset(host, kPoison, piece->bytes);
+    std::free(host);
+  });
 }
 
 const Memory::Piece* Memory::Find(CuAddress address) const {
@@ -74,9 +82,49 @@ CuResult State::Enter(const char* name) {
   return sticky;
 }
 
+bool State::IsLocked(const void* address) const {
+  const char* const at = static_cast<const char*>(address);
+  const auto behind = locked.upper_bound(at);
+  if (behind == locked.begin()) return false;
+  const auto piece = std::prev(behind);
+  return at < piece->first + piece->second;
+}
+
 Stream* State::FindStream(CuStream stream) {
   const auto it = streams.find(stream);
   return it == streams.end() ? nullptr : it->second.get();
+}
+
+void State::TakeForgets(Task* task) {
+  if (forgets.empty()) return;
+  task->run = [this, run = std::move(task->run), lost = std::exchange(forgets, {})] {
+    for (const Operand& operand : lost) {
+      const Memory::Piece* piece = memory.Find(Memory::Hide(operand.begin));
+      if (piece == nullptr) continue;
+      std::memset(operand.begin, kPoison, operand.bytes);
+      piece->shadow->SetWritten(operand.begin, operand.bytes, false);
+    }
+    return run();
+  };
+}
+
+CuResult State::Submit(CuStream to, Task task) {
+  Stream* const stream = FindStream(to);
+  if (stream == nullptr) return kCuInvalidHandle;
+  TakeForgets(&task);
+  if (stream->capture != nullptr) {
+    AddCaptured(stream->capture, std::move(task));
+    return kCuSuccess;
+  }
+  Stream::Work work;
+  work.run = std::move(task.run);
+  stream->queue.push_back(std::move(work));
+  return kCuSuccess;
+}
+
+bool State::Captures() const {
+  return std::any_of(streams.begin(), streams.end(),
+                     [](const auto& entry) { return entry.second->capture != nullptr; });
 }
 
 bool State::CanRun(const Stream& stream) const {
@@ -108,7 +156,7 @@ CuResult State::Drain(Stream* stream) {
       if (CanRun(*other)) ready.push_back(other.get());
     }
     if (ready.empty()) return sticky = kCuLaunchFailed;  // Streams wait for each other.
-    RunOne(ready[random_() % ready.size()]);
+    RunOne(ready[Random(ready.size())]);
   }
   return sticky;
 }

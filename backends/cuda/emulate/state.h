@@ -34,6 +34,8 @@ class Memory {
   CuAddress Allocate(size_t bytes);
   // False: the address is not the begin of a piece.
   bool Free(CuAddress address);
+  // The same, but the bytes stay until the returned handle is gone; null: no such piece.
+  std::shared_ptr<void> Retire(CuAddress address);
   // The piece around the address; null: none.
   const Piece* Find(CuAddress address) const;
   // The host memory behind the range; null if a piece does not contain it.
@@ -54,6 +56,20 @@ struct Event {
   uint64_t completed = 0;  // Records that streams have reached.
 };
 
+// Memory that work accesses.
+struct Access {
+  const char* begin = nullptr;
+  const char* end = nullptr;
+  bool written = false;
+};
+
+// Work of a stream or of a node of a graph.
+struct Task {
+  std::string name;
+  std::function<CuResult()> run;
+  std::vector<Access> accesses;
+};
+
 // Work of one stream, which runs in its order.
 struct Stream {
   struct Work {
@@ -62,6 +78,7 @@ struct Stream {
     uint64_t number = 0;                   // Of the record.
   };
   std::deque<Work> queue;
+  CuGraph capture = nullptr;  // Where work goes that is submitted; null: to the queue.
 };
 
 class State {
@@ -95,15 +112,30 @@ class State {
     size_t bytes = 0;
   };
   std::vector<Operand> operands;
+  // Memory whose content is lost when the next work begins.
+  std::vector<Operand> forgets;
+  int64_t graphs = 0;  // That exist, of both kinds.
+  int64_t pools = 0;
+  std::map<const char*, size_t> locked;  // Page-locked memory of the host, by begin.
+  int64_t locked_bytes = 0;
+
+  bool IsLocked(const void* address) const;
 
   // Counts the call; the result that it must return at once, or success.
   CuResult Enter(const char* name);
   // Null: there is no such stream. The null stream exists from the beginning.
   Stream* FindStream(CuStream stream);
+  // Adds work to a stream, or to the graph that the stream's work is captured in.
+  CuResult Submit(CuStream to, Task task);
+  // True if the work of some stream is captured.
+  bool Captures() const;
+  // Adds the loss of the content of `forgets` to the task.
+  void TakeForgets(Task* task);
   // Runs work until the stream is empty; null: all streams. Other streams advance, too, in an order
   // that the seed determines. Work behind an error is dropped.
   CuResult Drain(Stream* stream);
   void Seed(unsigned seed) { random_.seed(seed); }
+  size_t Random(size_t below) { return random_() % below; }
 
  private:
   State();

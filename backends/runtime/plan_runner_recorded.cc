@@ -1,0 +1,120 @@
+// Runs of steps that the device has recorded.
+//
+// A segment is a sequence of steps with code whose memory is in the arena or constant. It runs step
+// by step when its sizes are met first, and is recorded when they are met again; later runs submit
+// the recording. A recording is made anew, from the old one, when the arena or the scratch memory
+// has moved. Observed and profiled runs use no recordings.
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "backends/runtime/logs.h"
+#include "backends/runtime/plan_runner.h"
+#include "backends/runtime/step_names.h"
+#include "base/annotate.h"
+#include "base/out_of_memory.h"
+#include "base/status_macros.h"
+#include "profiler/record.h"
+
+namespace weft {
+namespace {
+
+// A shorter segment gains nothing.
+constexpr size_t kMinSteps = 2;
+
+}  // namespace
+
+bool PlanRunner::HasPlace(const RunView& view, const Assignment& a) const {
+  return !view.present() || a.places[view.buffer] >= 0 || constants_[view.buffer] != nullptr;
+}
+
+void PlanRunner::FindSegments(Assignment* a) const {
+  const auto records = [&](const std::unique_ptr<PreparedStep>& step) {
+    if (step == nullptr || step->code == nullptr || !step->code->recordable()) return false;
+    const auto placed = [&](const RunView& view) { return HasPlace(view, *a); };
+    return std::all_of(step->args.begin(), step->args.end(), placed) &&
+           std::all_of(step->results.begin(), step->results.end(), placed);
+  };
+  if (a->arena_bytes == 0) return;
+  for (size_t i = 0; i < a->steps.size(); ++i) {
+    if (!records(a->steps[i])) continue;
+    Segment segment;
+    segment.begin = i;
+    while (i < a->steps.size() && records(a->steps[i])) ++i;
+    segment.end = i;
+    if (segment.end - segment.begin >= kMinSteps) a->segments.push_back(std::move(segment));
+  }
+}
+
+void PlanRunner::BeginRecorded() {
+  next_segment_ = 0;
+  Assignment& a = *current_;
+  replays_ = false;
+  if (a.segments.empty() || runtime_.observer != nullptr || runtime_.guard != nullptr ||
+      profiler::IsRecording(profiler::Activity::kCpuOp)) {
+    return;
+  }
+  replays_ = ++a.runs > 1;
+  if (!replays_) return;
+  const auto known = std::find(recorded_.begin(), recorded_.end(), &a);
+  if (known != recorded_.end()) {
+    std::rotate(known, known + 1, recorded_.end());
+    return;
+  }
+  spare_.clear();
+  if (recorded_.size() >= PlanRuntime::kMaxRecorded) {
+    Assignment& oldest = *recorded_.front();
+    recorded_.erase(recorded_.begin());
+    oldest.runs = 0;
+    for (Segment& segment : oldest.segments) spare_.push_back(std::move(segment.recording));
+  }
+  recorded_.push_back(&a);
+}
+
+PlanRunner::Segment* PlanRunner::SegmentAt(size_t step) {
+  if (!replays_) return nullptr;
+  std::vector<Segment>& segments = current_->segments;
+  while (next_segment_ < segments.size() && segments[next_segment_].begin < step) ++next_segment_;
+  if (next_segment_ == segments.size()) return nullptr;
+  Segment& segment = segments[next_segment_];
+  if (segment.begin != step || segment.failed) return nullptr;
+  const bool valid = segment.recording != nullptr && segment.arena == arena_.data() &&
+                     segment.scratch == runtime_.scratch();
+  if (valid) return &segment;
+  const absl::Status status = CatchOutOfMemory([&] { return Record(segment); });
+  if (status.ok()) return &segment;
+  // The steps run one by one, which tells of the error if it remains.
+  Log(executor_log, absl::StrCat("@", plan_.name, ": steps ", segment.begin, " to ",
+                                 segment.end - 1, " are not recorded: ", status.message()));
+  segment.recording = nullptr;
+  segment.failed = true;
+  return nullptr;
+}
+
+absl::Status PlanRunner::Record(Segment& segment) {
+  std::unique_ptr<Recording> reuse = std::move(segment.recording);
+  if (reuse == nullptr && next_segment_ < spare_.size()) reuse = std::move(spare_[next_segment_]);
+  WEFT_RETURN_IF_ERROR(runtime_.device.BeginRecording());
+  for (size_t i = segment.begin; i < segment.end; ++i) {
+    const absl::Status status = Launch(plan_.steps[i], *current_->steps[i]);
+    if (!status.ok()) {
+      runtime_.device.DropRecording();
+      return Annotate(status, DescribeStep(plan_, plan_.steps[i]));
+    }
+  }
+  WEFT_ASSIGN_OR_RETURN(segment.recording, runtime_.device.EndRecording(std::move(reuse)));
+  segment.arena = arena_.data();
+  segment.scratch = runtime_.scratch();
+  return absl::OkStatus();
+}
+
+absl::Status PlanRunner::RunSegment(Segment& segment) {
+  for (size_t i = segment.begin; i < segment.end; ++i) {
+    for (const RunView& view : current_->steps[i]->results) {
+      if (view.present()) bounds_[view.buffer] = kUnbounded;
+    }
+  }
+  return runtime_.device.Replay(*segment.recording);
+}
+
+}  // namespace weft
