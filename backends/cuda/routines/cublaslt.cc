@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "backends/cuda/device/operands.h"
+#include "backends/cuda/routines/finish.h"
 #include "backends/cuda/routines/joined_dims.h"
 #include "backends/runtime/step_names.h"
 #include "base/status_macros.h"
@@ -173,6 +175,7 @@ bool IsRow(const RunView& view, const RunView& result) {
   return view.numel() == view.dims.back() && (view.dims.back() == 1 || view.strides.back() == 1);
 }
 
+// Takes the ops of the epilogue that the library applies, from the first one on.
 absl::Status SetEpilogue(const StepRequest& request, LtStep* step) {
   const RunView& result = request.results[0];
   const auto& epilogue = request.step.epilogue;
@@ -182,28 +185,25 @@ absl::Status SetEpilogue(const StepRequest& request, LtStep* step) {
   };
   if (request.step.op_name == "linear" && request.args.size() > 2 && !applied(2) &&
       request.args[2].present()) {
+    if (!IsRow(request.args[2], result)) return absl::UnimplementedError("a bias with gaps");
     step->bias = 2;
   }
+  // The sum would be rounded before the first op.
+  if (DTypeBits(result.dtype) == 16) return absl::OkStatus();
   for (const Epilogue& e : epilogue) {
-    // The sum would be rounded before.
-    if (result.dtype != DType::kF32 && result.dtype != DType::kF64) {
-      return absl::UnimplementedError("an epilogue of 16 bits");
-    }
     const bool added =
         e.kind == Epilogue::Kind::kBias || (e.kind == Epilogue::Kind::kBinary && Applies(e, "add"));
-    if (!added || !request.args[e.arg].present()) return absl::UnimplementedError("an epilogue");
+    if (!added || !request.args[e.arg].present()) break;
     const RunView& other = request.args[e.arg];
-    if (other.dtype != result.dtype) return absl::UnimplementedError("an epilogue of two types");
+    if (other.dtype != result.dtype) break;
     if (step->c < 0 && other.dims == result.dims) {
       step->c = e.arg;
-    } else if (step->bias < 0 && IsRow(other, result)) {
+    } else if (step->bias < 0 && result.dtype == DType::kF32 && IsRow(other, result)) {
       step->bias = e.arg;
     } else {
-      return absl::UnimplementedError("an epilogue of other sizes");
+      break;
     }
-  }
-  if (step->bias >= 0 && !IsRow(request.args[step->bias], result)) {
-    return absl::UnimplementedError("a bias with gaps");
+    ++step->taken;
   }
   return absl::OkStatus();
 }
@@ -219,11 +219,13 @@ absl::StatusOr<Gemm> GemmOf(const StepRequest& request, const RunView& result) {
 
 class LtCode : public StepCode {
  public:
+  // `finish`: what follows the call, if there is something.
   LtCode(CudaDevice& device, std::unique_ptr<LtCall> call, const LtStep& step,
-         const StepRequest& request)
+         std::optional<Finish> finish, const StepRequest& request)
       : device_(device),
         call_(std::move(call)),
         step_(step),
+        finish_(std::move(finish)),
         fresh_(request),
         label_(DescribeStep(request.plan, request.step)) {
     for (const absl::Span<const RunView> views : {request.args, request.results}) {
@@ -237,12 +239,13 @@ class LtCode : public StepCode {
     return bytes == 0 ? 0 : bytes + kLtWorkspaceAlignment - kMemoryAlignment;
   }
   const char* runner() const override { return "library"; }
-  std::string routine() const override { return "cublaslt"; }
+  std::string routine() const override { return finish_ ? "cublaslt, kernel" : "cublaslt"; }
 
  private:
   CudaDevice& device_;
   const std::unique_ptr<LtCall> call_;
   const LtStep step_;
+  std::optional<Finish> finish_;
   const FreshResults fresh_;
   const std::string label_;
   std::vector<Extent> extents_;  // By operand.
@@ -276,7 +279,9 @@ absl::Status LtCode::Launch(const LaunchMemory& memory) {
     at.workspace = reinterpret_cast<void*>(aligned);
     ranges.push_back(RangeOf(at.workspace, {0, bytes}));
   }
-  return device_.Submit(ranges, label_, [&](CuStream stream) { return call_->Submit(at, stream); });
+  WEFT_RETURN_IF_ERROR(
+      device_.Submit(ranges, label_, [&](CuStream stream) { return call_->Submit(at, stream); }));
+  return finish_ ? finish_->launch.Submit(device_, memory, label_) : absl::OkStatus();
 }
 
 }  // namespace
@@ -342,7 +347,17 @@ absl::StatusOr<std::unique_ptr<StepCode>> MakeLtMatmul(const RoutineContext& con
   WEFT_ASSIGN_OR_RETURN(const bool present, context.cublaslt.Open());
   if (!present) return absl::UnimplementedError("cuBLASLt is not used");
   WEFT_ASSIGN_OR_RETURN(std::unique_ptr<LtCall> call, context.cublaslt.Prepare(step.problem));
-  return std::make_unique<LtCode>(context.device, std::move(call), step, request);
+  // The result may lie in the memory of an operand that only the call would read in time.
+  if (request.step.accumulates >= 0 && request.step.accumulates != step.c) {
+    return absl::UnimplementedError("a sum in the memory of an operand");
+  }
+  std::optional<Finish> finish;
+  if (step.taken < request.step.epilogue.size()) {
+    WEFT_ASSIGN_OR_RETURN(Finish made, MakeFinish(context, request, step.taken));
+    finish.emplace(std::move(made));
+  }
+  return std::make_unique<LtCode>(context.device, std::move(call), step, std::move(finish),
+                                  request);
 }
 
 }  // namespace weft::cuda

@@ -2,6 +2,7 @@
 #ifndef WEFT_BACKENDS_CUDA_ROUTINES_CUBLASLT_H_
 #define WEFT_BACKENDS_CUDA_ROUTINES_CUBLASLT_H_
 
+#include <cstddef>
 #include <memory>
 
 #include "absl/status/status.h"
@@ -16,6 +17,7 @@ struct LtStep {
   LtProblem problem;
   // Numbers of the operands in LaunchMemory::all; -1: there is none.
   int a = -1, b = -1, c = -1, d = -1, bias = -1;
+  size_t taken = 0;  // Ops of the epilogue, from the first one on, that the call applies.
 };
 
 // Describes a `matmul` or `linear` with its epilogue. Row-major matrices are the transposed ones of
@@ -26,11 +28,13 @@ struct LtStep {
 //     of that dim; a bias has stride 1 and needs rows of the result with stride 1
 //   - a batch with several strides for one operand
 //   - no elements, or no terms of a sum
-//   - epilogues other than an added vector or an added tensor of the result's sizes. Only f32 and
-//     f64 have them: the library rounds once, after all of them.
+//
+// Of the epilogue, the call takes additions of one vector and of one tensor of the result's sizes,
+// if the dtype is not one of 16 bits: the library rounds once, after all of them.
 absl::StatusOr<LtStep> DescribeLt(const StepRequest& request);
 
-// Code for a `matmul` or `linear`. Unimplemented if the library is not used, or does not take it.
+// Code for a `matmul` or `linear`: a call, and a kernel for the rest of the epilogue. Unimplemented
+// if the library is not used, or does not take it.
 absl::StatusOr<std::unique_ptr<StepCode>> MakeLtMatmul(const RoutineContext& context,
                                                        const StepRequest& request);
 

@@ -8,7 +8,6 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
 #include "backends/cuda/driver/cublaslt_library.h"
-#include "backends/cuda/target.h"
 #include "base/log.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -221,18 +220,9 @@ TEST(CudaCublasLt, LeavesEmptyMatricesToKernels) {
   EXPECT_EQ(program.calls(), 2);
 }
 
-// Vectors and tensors that are added to the sum, whose place may be that of the result.
+// Vectors and tensors that are added to the sum, whose place may be that of the result, and kernels
+// behind the call.
 TEST(CudaCublasLt, AppliesEpilogues) {
-  Target target = CudaTarget();
-  EpilogueClaim function;
-  function.ops = {"relu"};
-  function.routines = {"matmul"};
-  EpilogueClaim claim;
-  claim.ops = {"add"};
-  claim.routines = {"matmul"};
-  claim.operand_sizes = {OperandSizes::kSame, OperandSizes::kChannels, OperandSizes::kScalar};
-  claim.either_operand = true;
-  target.epilogues = {claim, function};
   const auto program = [&](absl::string_view body, const char* dtype) {
     return std::make_unique<LtProgram>(WithType(
         absl::StrCat("func @main(%x: T[s0, 5], %w: T[7, 5], %b: T[7], %r: T[s0, 7], %s: T[7, s0])"
@@ -247,29 +237,82 @@ TEST(CudaCublasLt, AppliesEpilogues) {
     return std::vector<HostTensor>{Ramp({n, 5}, type), Ramp({7, 5}, type), Ramp({7}, type),
                                    Ramp({n, 7}, type), Ramp({7, n}, type)};
   };
+  // The number of calls, and of kernels, of a run.
   const struct {
     const char* body;
     const char* dtype;
-    int64_t calls;
+    int64_t calls, kernels;
   } kCases[] = {
-      {"%1 = linear(%a, %c)\n%2 = add(%1, %d)\nreturn %2\n", "f32", 1},
-      {"%1 = linear(%a, %c)\n%2 = add(%1, %e)\nreturn %2\n", "f32", 1},
-      {"%1 = linear(%a, %c, %d)\n%2 = add(%e, %1)\nreturn %2\n", "f32", 1},
-      {"%1 = linear(%a, %c)\n%2 = add(%1, %e)\n%3 = add(%2, %d)\nreturn %3\n", "f32", 1},
-      {"%1 = linear(%a, %c)\n%2 = add(%1, %e)\nreturn %2\n", "f64", 1},
-      // Two of a kind, a function, and a rounding between the sum and the addition.
-      {"%1 = linear(%a, %c, %d)\n%2 = add(%1, %d)\nreturn %2\n", "f32", 0},
-      {"%1 = linear(%a, %c)\n%2 = relu(%1)\nreturn %2\n", "f32", 0},
-      {"%1 = linear(%a, %c)\n%2 = add(%1, %e)\nreturn %2\n", "bf16", 0},
+      {"%1 = linear(%a, %c)\n%2 = add(%1, %d)\nreturn %2\n", "f32", 1, 0},
+      {"%1 = linear(%a, %c)\n%2 = add(%1, %e)\nreturn %2\n", "f32", 1, 0},
+      {"%1 = linear(%a, %c, %d)\n%2 = add(%e, %1)\nreturn %2\n", "f32", 1, 0},
+      {"%1 = linear(%a, %c)\n%2 = add(%1, %e)\n%3 = add(%2, %d)\nreturn %3\n", "f32", 1, 0},
+      {"%1 = linear(%a, %c)\n%2 = add(%1, %e)\nreturn %2\n", "f64", 1, 0},
+      {"%1 = linear(%a, %c, %d)\n%2 = add(%1, %d)\nreturn %2\n", "f32", 1, 1},
+      {"%1 = linear(%a, %c)\n%2 = gelu(%1)\nreturn %2\n", "f32", 1, 1},
+      {"%1 = linear(%a, %c, %d)\n%2 = add(%1, %e)\n%3 = relu(%2)\n%4 = mul(%3, %d)\n"
+       "return %4\n",
+       "f32", 1, 1},
+      {"%1 = linear(%a, %c, %d)\n%2 = silu(%1)\n%3 = mul(%2, %e)\nreturn %3\n", "bf16", 1, 1},
+      {"%1 = linear(%a, %c)\n%2 = add(%1, %d)\nreturn %2\n", "f64", 1, 1},
+      // The sum is rounded before the addition, and may lie where the other operand is.
+      {"%1 = linear(%a, %c)\n%2 = add(%1, %e)\nreturn %2\n", "bf16", 0, 1},
+      {"%1 = linear(%a, %c)\n%2 = add(%1, %e)\nreturn %2\n", "f16", 0, 1},
   };
   for (const auto& one : kCases) {
     const auto made = program(one.body, one.dtype);
-    made->set_target(target);
     const DType type = *ParseDType(one.dtype);
+    // Rows of whole groups, and others.
     for (const int64_t n : {1, 4}) {
       made->ExpectAsReference(inputs(n, type), ToleranceOfSums(type));
     }
     EXPECT_EQ(made->calls(), 2 * one.calls) << one.dtype << "\n" << one.body;
+    EXPECT_EQ(CounterOf(made->counters(), "launches"), 2 * one.kernels) << one.dtype << "\n"
+                                                                        << one.body;
+    EXPECT_EQ(CounterOf(made->counters(), "host_steps"), 0) << one.dtype << "\n" << one.body;
+  }
+}
+
+// Kernels behind calls: results of several dims, in whole groups and not.
+TEST(CudaCublasLt, FinishesResultsOfEverySize) {
+  for (const char* dtype : {"f32", "bf16"}) {
+    LtProgram program(WithType(R"(
+      func @main(%x: T[3, s0, 5], %w: T[3, 5, s1], %r: T[3, s0, s1], %b: T[s1], %q: T[s0, 1])
+          -> (T[3, s0, s1], T[3, s0, s1], T[3, s0, s1]) where 1 <= s0, 1 <= s1 {
+        %0 = fused(%x, %w, %r, kind="gemm") : T[3, s0, s1] {
+          body(%v1: T[3, s0, 5], %v2: T[3, 5, s1], %v3: T[3, s0, s1]) -> T[3, s0, s1] {
+            %4 = matmul(%v1, %v2)
+            %5 = mul(%4, %v3)
+            return %5
+          }
+        }
+        %6 = fused(%x, %w, %b, %q, kind="gemm") : T[3, s0, s1] {
+          body(%v7: T[3, s0, 5], %v8: T[3, 5, s1], %v9: T[s1], %v10: T[s0, 1]) -> T[3, s0, s1] {
+            %11 = matmul(%v7, %v8)
+            %12 = sub(%11, %v9)
+            %13 = maximum(%12, %v10)
+            return %13
+          }
+        }
+        %15 = fused(%x, %w, kind="gemm") : T[3, s0, s1] {
+          body(%v16: T[3, s0, 5], %v17: T[3, 5, s1]) -> T[3, s0, s1] {
+            %18 = matmul(%v16, %v17)
+            %19 = tanh(%18)
+            return %19
+          }
+        }
+        return %0, %6, %15
+      })",
+                               dtype));
+    const DType type = *ParseDType(dtype);
+    for (const auto& [m, n] :
+         std::vector<std::pair<int64_t, int64_t>>{{1, 1}, {2, 8}, {5, 24}, {4, 12}, {3, 7}}) {
+      program.ExpectAsReference({Ramp({3, m, 5}, type), Ramp({3, 5, n}, type),
+                                 Ramp({3, m, n}, type), Ramp({n}, type), Ramp({m, 1}, type)},
+                                ToleranceOfSums(type));
+    }
+    EXPECT_EQ(program.calls(), 15) << dtype;
+    EXPECT_EQ(CounterOf(program.counters(), "launches"), 15) << dtype;
   }
 }
 
