@@ -231,12 +231,16 @@ class LtCode : public StepCode {
     for (const absl::Span<const RunView> views : {request.args, request.results}) {
       for (const RunView& view : views) extents_.push_back(ExtentOf(request, view));
     }
+    if (step.apart) {
+      const RunView& result = request.results[0];
+      sum_bytes_ = DTypeBytes(result.dtype, result.numel());
+    }
   }
 
   absl::Status Launch(const LaunchMemory& memory) override;
   int64_t scratch_bytes() const override {
     const int64_t bytes = call_->workspace_bytes();
-    return bytes == 0 ? 0 : bytes + kLtWorkspaceAlignment - kMemoryAlignment;
+    return sum_bytes_ + (bytes == 0 ? 0 : bytes + kLtWorkspaceAlignment - 1);
   }
   const char* runner() const override { return "library"; }
   std::string routine() const override { return finish_ ? "cublaslt, kernel" : "cublaslt"; }
@@ -248,32 +252,43 @@ class LtCode : public StepCode {
   std::optional<Finish> finish_;
   const FreshResults fresh_;
   const std::string label_;
+  int64_t sum_bytes_ = 0;        // Of sums at the begin of the scratch memory.
   std::vector<Extent> extents_;  // By operand.
 };
 
 absl::Status LtCode::Launch(const LaunchMemory& memory) {
   fresh_.Forget(device_, memory);
+  device_.Forget(RangeOf(memory.scratch, {0, scratch_bytes()}));
   std::vector<OperandRange> ranges;
   absl::Status status;
-  const auto place = [&](int operand, int64_t alignment) -> void* {
-    void* const address = operand < 0 ? nullptr : memory.all[operand];
-    ranges.push_back(address == nullptr ? OperandRange() : RangeOf(address, extents_[operand]));
-    ranges.back().written = operand == step_.d;
+  const auto check = [&](const void* address, int64_t alignment) {
     if (reinterpret_cast<uintptr_t>(address) % static_cast<uintptr_t>(alignment) != 0) {
       status = absl::InternalError(absl::StrCat(label_, ": memory is not aligned"));
     }
+  };
+  const auto place = [&](int operand, int64_t alignment) -> void* {
+    void* const address = operand < 0 ? nullptr : memory.all[operand];
+    ranges.push_back(operand < 0 ? OperandRange()
+                                 : RangeOf(address, extents_[operand], operand == step_.d));
+    check(address, alignment);
     return address;
   };
   LtMemory at;
   at.a = place(step_.a, step_.problem.a.alignment);
   at.b = place(step_.b, step_.problem.b.alignment);
   at.c = place(step_.c, step_.problem.c.alignment);
-  at.d = place(step_.d, step_.problem.d.alignment);
+  if (step_.apart) {
+    at.d = memory.scratch;
+    ranges.push_back(RangeOf(at.d, {0, sum_bytes_}));
+    check(at.d, step_.problem.d.alignment);
+  } else {
+    at.d = place(step_.d, step_.problem.d.alignment);
+  }
   at.bias = place(step_.bias, step_.problem.bias_alignment);
   WEFT_RETURN_IF_ERROR(status);
   const int64_t bytes = call_->workspace_bytes();
   if (bytes > 0) {
-    const auto begin = reinterpret_cast<uintptr_t>(memory.scratch);
+    const auto begin = reinterpret_cast<uintptr_t>(memory.scratch + sum_bytes_);
     const auto aligned = (begin + kLtWorkspaceAlignment - 1) / kLtWorkspaceAlignment *
                          static_cast<uintptr_t>(kLtWorkspaceAlignment);
     at.workspace = reinterpret_cast<void*>(aligned);
@@ -289,7 +304,7 @@ absl::Status LtCode::Launch(const LaunchMemory& memory) {
 absl::StatusOr<LtStep> DescribeLt(const StepRequest& request) {
   const RunView& left = request.args[0];
   const RunView& right = request.args[1];
-  const RunView& result = request.results[0];
+  RunView result = request.results[0];
   LtStep step;
   LtProblem& problem = step.problem;
   if (left.dtype != right.dtype || left.dtype != result.dtype ||
@@ -298,6 +313,8 @@ absl::StatusOr<LtStep> DescribeLt(const StepRequest& request) {
   }
   step.d = static_cast<int>(request.args.size());
   WEFT_RETURN_IF_ERROR(SetEpilogue(request, &step));
+  step.apart = request.step.accumulates >= 0 && request.step.accumulates != step.c;
+  if (step.apart) result = DenseView(result.dtype, result.dims);
   WEFT_ASSIGN_OR_RETURN(const Gemm gemm, GemmOf(request, result));
   problem.batches = gemm.batches;
   const int64_t inner = gemm.a.columns;
@@ -347,13 +364,9 @@ absl::StatusOr<std::unique_ptr<StepCode>> MakeLtMatmul(const RoutineContext& con
   WEFT_ASSIGN_OR_RETURN(const bool present, context.cublaslt.Open());
   if (!present) return absl::UnimplementedError("cuBLASLt is not used");
   WEFT_ASSIGN_OR_RETURN(std::unique_ptr<LtCall> call, context.cublaslt.Prepare(step.problem));
-  // The result may lie in the memory of an operand that only the call would read in time.
-  if (request.step.accumulates >= 0 && request.step.accumulates != step.c) {
-    return absl::UnimplementedError("a sum in the memory of an operand");
-  }
   std::optional<Finish> finish;
   if (step.taken < request.step.epilogue.size()) {
-    WEFT_ASSIGN_OR_RETURN(Finish made, MakeFinish(context, request, step.taken));
+    WEFT_ASSIGN_OR_RETURN(Finish made, MakeFinish(context, request, step.taken, step.apart));
     finish.emplace(std::move(made));
   }
   return std::make_unique<LtCode>(context.device, std::move(call), step, std::move(finish),

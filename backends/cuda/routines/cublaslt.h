@@ -18,6 +18,9 @@ struct LtStep {
   // Numbers of the operands in LaunchMemory::all; -1: there is none.
   int a = -1, b = -1, c = -1, d = -1, bias = -1;
   size_t taken = 0;  // Ops of the epilogue, from the first one on, that the call applies.
+  // The sums lie in scratch memory, because the result may lie in that of an operand of an op that
+  // follows the call.
+  bool apart = false;
 };
 
 // Describes a `matmul` or `linear` with its epilogue. Row-major matrices are the transposed ones of

@@ -17,11 +17,13 @@
 namespace weft::cuda {
 namespace {
 
-// The dims of the result, with its strides and those of the epilogue's operands.
-std::vector<Dim> DimsOf(const RunView& result, const EpilogueCode& epilogue) {
+// Places of the strides of a dim: those of the sums, the result, and the epilogue's operands.
+constexpr size_t kSum = 0, kResult = 1, kOperands = 2;
+
+std::vector<Dim> DimsOf(const RunView& sum, const RunView& result, const EpilogueCode& epilogue) {
   std::vector<Dim> dims;
   for (int d = 0; d < result.rank(); ++d) {
-    Dim dim = {result.dims[d], {result.strides[d]}};
+    Dim dim = {result.dims[d], {sum.strides[d], result.strides[d]}};
     for (const EpilogueOperand& operand : epilogue.operands) {
       dim.strides.push_back(operand.strides[d]);
     }
@@ -30,22 +32,25 @@ std::vector<Dim> DimsOf(const RunView& result, const EpilogueCode& epilogue) {
   dims = Join(dims);
   // A result of one element is a row of one.
   if (dims.empty()) {
-    dims.push_back({result.numel(), std::vector<int64_t>(1 + epilogue.operands.size(), 1)});
+    dims.push_back({result.numel(), std::vector<int64_t>(kOperands + epilogue.operands.size(), 1)});
   }
   return dims;
 }
 
-// True if rows of the result consist of whole groups, at multiples of them.
+// True if rows of the sums and of the result consist of whole groups, at multiples of them.
 bool HasGroups(const std::vector<Dim>& dims, const RunView& result, int64_t group) {
-  const auto rest = [group](const Dim& dim) { return dim.strides[0] % group == 0; };
-  return dims.back().strides[0] == 1 && dims.back().size % group == 0 &&
+  const auto rest = [group](const Dim& dim) {
+    return dim.strides[kSum] % group == 0 && dim.strides[kResult] % group == 0;
+  };
+  const Dim& last = dims.back();
+  return last.strides[kSum] == 1 && last.strides[kResult] == 1 && last.size % group == 0 &&
          result.offset % group == 0 && std::all_of(dims.begin(), dims.end() - 1, rest);
 }
 
 }  // namespace
 
 absl::StatusOr<Finish> MakeFinish(const RoutineContext& context, const StepRequest& request,
-                                  size_t first) {
+                                  size_t first, bool apart) {
   Step ops;
   ops.epilogue.assign(request.step.epilogue.begin() + static_cast<ptrdiff_t>(first),
                       request.step.epilogue.end());
@@ -55,12 +60,13 @@ absl::StatusOr<Finish> MakeFinish(const RoutineContext& context, const StepReque
                             request.memory, request.constants};
   const RunView& result = request.results[0];
   WEFT_ASSIGN_OR_RETURN(const EpilogueCode epilogue, MakeEpilogue(rest, result.rank() - 1));
-  std::vector<Dim> dims = DimsOf(result, epilogue);
+  const RunView sum = apart ? DenseView(result.dtype, result.dims) : result;
+  std::vector<Dim> dims = DimsOf(sum, result, epilogue);
   if (dims.size() > kMaxFinishDims) return absl::UnimplementedError("a result of too many dims");
   FinishSizes sizes;
   std::vector<FinishOperand> operands(epilogue.operands.size() + 1);
   for (size_t o = 0; o < epilogue.operands.size(); ++o) {
-    operands[o].step = dims.back().strides[1 + o];
+    operands[o].step = dims.back().strides[kOperands + o];
   }
   const int64_t group = FinishGroup(result.dtype);
   const bool grouped = HasGroups(dims, result, group);
@@ -72,9 +78,10 @@ absl::StatusOr<Finish> MakeFinish(const RoutineContext& context, const StepReque
   for (size_t d = 0; d < dims.size(); ++d) {
     sizes.points *= dims[d].size;
     sizes.dims[d] = dims[d].size;
-    sizes.result[d] = dims[d].strides[0];
+    sizes.sum[d] = dims[d].strides[kSum];
+    sizes.result[d] = dims[d].strides[kResult];
     for (size_t o = 0; o < epilogue.operands.size(); ++o) {
-      operands[o].strides[d] = dims[d].strides[1 + o];
+      operands[o].strides[d] = dims[d].strides[kOperands + o];
     }
   }
   WEFT_ASSIGN_OR_RETURN(auto module, context.units.Find(FinishUnit(result.dtype, epilogue.text)));
@@ -82,7 +89,13 @@ absl::StatusOr<Finish> MakeFinish(const RoutineContext& context, const StepReque
                         module->Find(grouped ? "weft_finish" : "weft_finish1"));
   const int64_t blocks = (sizes.points + kRoutineThreads - 1) / kRoutineThreads;
   PreparedLaunch launch(function, GridOf(blocks, context.device.multiprocessors()));
-  launch.AddOperand(static_cast<int>(request.args.size()), 0, ExtentOf(request, result));
+  const int place = static_cast<int>(request.args.size());
+  if (apart) {
+    launch.AddScratch(DTypeBytes(sum.dtype, sum.numel()));
+  } else {
+    launch.AddOperand(place, 0, ExtentOf(request, result));
+  }
+  launch.AddOperand(place, 0, ExtentOf(request, result));
   for (const EpilogueOperand& operand : epilogue.operands) {
     launch.AddOperand(operand.arg, 0, ExtentOf(request, request.args[operand.arg]));
   }

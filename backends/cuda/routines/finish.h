@@ -1,4 +1,4 @@
-// Epilogues behind a library's call: a kernel applies them to the result, in place.
+// Epilogues behind a library's call: a kernel applies them to the sums.
 #ifndef WEFT_BACKENDS_CUDA_ROUTINES_FINISH_H_
 #define WEFT_BACKENDS_CUDA_ROUTINES_FINISH_H_
 
@@ -16,10 +16,11 @@ struct Finish {
   PreparedLaunch launch;
 };
 
-// The ops of the step's epilogue from `first` on. Unimplemented if one has no code, or the result
-// has too many dims.
+// The ops of the step's epilogue from `first` on. The sums lie in the result, or, if `apart`, dense
+// at the begin of the scratch memory. Unimplemented if an op has no code, or the result has too
+// many dims.
 absl::StatusOr<Finish> MakeFinish(const RoutineContext& context, const StepRequest& request,
-                                  size_t first);
+                                  size_t first, bool apart);
 
 }  // namespace weft::cuda
 

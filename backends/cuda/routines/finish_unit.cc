@@ -11,31 +11,32 @@ namespace {
 
 constexpr char kSizes[] = R"(
 struct w_finish_sizes {
-  i64 points, rank, dims[8], result[8];
+  i64 points, rank, dims[8], sum[8], result[8];
   struct { i64 step, strides[8]; } operands[W_OPERANDS + 1];
 };
 W_FN i64 w_quotient(i64 a, i64 b, bool narrow) { return narrow ? (i64)((u32)a / (u32)b) : a / b; }
 )";
 
 constexpr char kKernel[] = R"(
-W_KERNEL(256) NAME(W_OUT(TYPE) result W_OPERAND_PARAMETERS, const w_finish_sizes s) {
+W_KERNEL(256) NAME(W_IN(TYPE) sum, W_OUT(TYPE) result W_OPERAND_PARAMETERS, const w_finish_sizes s) {
   const w_operands operands = {W_OPERAND_ARGUMENTS};
   const bool narrow = s.points <= 0x7fffffff;
   for (i64 p = w_thread(); p < s.points; p += w_threads()) {
-    i64 rest = p, place = 0, at[W_OPERANDS + 1] = {};
+    i64 rest = p, from = 0, to = 0, at[W_OPERANDS + 1] = {};
     for (i64 d = s.rank; d-- > 0;) {
       const i64 next = d > 0 ? w_quotient(rest, s.dims[d], narrow) : 0;
       const i64 i = rest - next * s.dims[d];
-      place += i * s.result[d];
+      from += i * s.sum[d];
+      to += i * s.result[d];
       for (int o = 0; o < W_OPERANDS; ++o) at[o] += i * s.operands[o].strides[d];
       rest = next;
     }
-    auto group = w_get_group<GROUP>(result, place);
+    auto group = w_get_group<GROUP>(sum, from);
     for (int j = 0; j < GROUP; ++j) {
       w_set(&group.v[j], w_finish(w_value(group.v[j]), operands, at));
       for (int o = 0; o < W_OPERANDS; ++o) at[o] += s.operands[o].step;
     }
-    w_put_group<GROUP>(result, place, group);
+    w_put_group<GROUP>(result, to, group);
   }
 }
 )";

@@ -255,9 +255,9 @@ TEST(CudaCublasLt, AppliesEpilogues) {
        "f32", 1, 1},
       {"%1 = linear(%a, %c, %d)\n%2 = silu(%1)\n%3 = mul(%2, %e)\nreturn %3\n", "bf16", 1, 1},
       {"%1 = linear(%a, %c)\n%2 = add(%1, %d)\nreturn %2\n", "f64", 1, 1},
-      // The sum is rounded before the addition, and may lie where the other operand is.
-      {"%1 = linear(%a, %c)\n%2 = add(%1, %e)\nreturn %2\n", "bf16", 0, 1},
-      {"%1 = linear(%a, %c)\n%2 = add(%1, %e)\nreturn %2\n", "f16", 0, 1},
+      // The sum is rounded before the addition, and the result may lie where the operand is.
+      {"%1 = linear(%a, %c)\n%2 = add(%1, %e)\nreturn %2\n", "bf16", 1, 1},
+      {"%1 = linear(%a, %c)\n%2 = add(%1, %e)\nreturn %2\n", "f16", 1, 1},
   };
   for (const auto& one : kCases) {
     const auto made = program(one.body, one.dtype);

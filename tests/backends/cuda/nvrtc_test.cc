@@ -17,6 +17,7 @@
 #include "backends/cuda/emit/prelude.h"
 #include "backends/cuda/routines/copy_unit.h"
 #include "backends/cuda/routines/epilogue.h"
+#include "backends/cuda/routines/finish_unit.h"
 #include "backends/cuda/routines/matmul_unit.h"
 #include "backends/cuda/target.h"
 #include "gmock/gmock.h"
@@ -87,6 +88,9 @@ TEST_F(CudaNvrtc, CompilesRoutines) {
     for (const bool tensor_cores : {false, true}) {
       ExpectCompiles(MatmulUnit(dtype, tensor_cores, PlainEpilogue(dtype)), 1);
     }
+  }
+  for (const DType dtype : {DType::kF32, DType::kF16, DType::kF64}) {
+    ExpectCompiles(FinishUnit(dtype, PlainEpilogue(dtype)), 2);
   }
   ExpectCompiles(CopyUnit(), 5);
 }
