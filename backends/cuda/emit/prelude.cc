@@ -20,7 +20,8 @@ constexpr char kDevice[] = R"(
 #ifndef WEFT_EMULATE
 #define W_FN static __device__ __forceinline__
 #define W_MEMBER __device__ __forceinline__
-#define W_KERNEL(threads) extern "C" __global__ void __launch_bounds__(threads)
+// Threads of a block, and the least number of blocks that a multiprocessor holds.
+#define W_KERNEL(...) extern "C" __global__ void __launch_bounds__(__VA_ARGS__)
 // Arguments may share memory, so that none is declared __restrict__.
 #define W_IN(T) const T* const
 #define W_OUT(T) T* const
@@ -39,6 +40,49 @@ template <class T, class Group> W_FN void w_put_shared(T* tile, int i, const Gro
 template <class T, class Group> W_FN void w_get_shared(const T* tile, int i, Group* group)
     { *group = *(const Group*)(tile + i); }
 W_FN u32 w_get_pair(const u16* tile, int i) { return *(const u32*)(tile + i); }
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
+#define W_ASYNC 1
+#endif
+// Copies `bytes` bytes (4 or 16) from p to element i of shared memory, or writes zeros there if not
+// `valid`. The copy is part of the thread's open group; w_close() closes a group, and w_wait<n>()
+// waits for all but the last n closed ones of the thread.
+template <int bytes, class T> W_FN void w_fetch(T* tile, int i, const T* p, bool valid) {
+#ifdef W_ASYNC
+  const u32 to = (u32)__cvta_generic_to_shared(tile + i);
+  if constexpr (bytes == 16) {
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
+                 :: "r"(to), "l"(p), "r"(valid ? 16 : 0));
+  } else {
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;"
+                 :: "r"(to), "l"(p), "r"(valid ? 4 : 0));
+  }
+#else
+  struct __align__(bytes) group { char v[bytes]; };
+  group g = {};
+  if (valid) g = *(const group*)p;
+  *(group*)(tile + i) = g;
+#endif
+}
+W_FN void w_close() {
+#ifdef W_ASYNC
+  asm volatile("cp.async.commit_group;");
+#endif
+}
+template <int n> W_FN void w_wait() {
+#ifdef W_ASYNC
+  asm volatile("cp.async.wait_group %0;" :: "n"(n));
+#endif
+}
+// Four matrices of 8 x 8 elements of 16 bits, whose rows of 16 bytes begin at the elements i of
+// eight lanes each. A lane gets two elements of row lane / 4 of each matrix; of the transposed
+// matrices, two of column lane / 4 (PTX ISA, ldmatrix).
+#define W_MATRICES(name, form) \
+  template <class T> W_FN void name(u32* r, const T* tile, int i) { \
+    const u32 from = (u32)__cvta_generic_to_shared(tile + i); \
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4" form ".shared.b16 {%0, %1, %2, %3}, [%4];" \
+        : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3]) : "r"(from)); \
+  }
+W_MATRICES(w_matrices, "") W_MATRICES(w_matrices_transposed, ".trans")
 // c += a * b on the tensor cores, for a piece of 16 x 16 by 16 x 8 elements (PTX ISA,
 // mma.m16n8k16).
 #define W_MMA(T, type) \

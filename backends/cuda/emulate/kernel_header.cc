@@ -94,7 +94,7 @@ template <class To, class T> static inline w_global<To> w_as(const w_global<T>& 
     { return {(To*)(p.place + i), p.region}; }
 #define W_FN static inline
 #define W_MEMBER
-#define W_KERNEL(threads) extern "C" void
+#define W_KERNEL(...) extern "C" void
 #define W_IN(T) const w_global<const T>
 #define W_OUT(T) const w_global<T>
 static inline w_global<char> w_rows(w_global<char> kept, bool shared, long at) {
@@ -165,7 +165,85 @@ template <int n> static inline unsigned w_get_pair(w_shared<unsigned short, n>& 
   return (unsigned short)tile[i] | (unsigned)(unsigned short)tile[i + 1] << 16;
 }
 
+// --- Asynchronous copies ---
+// A copy arrives when its thread waits for it, and has no content until then.
+struct w_fetched { void (*arrive)(void*, int, const char*); void* tile; int i; char bytes[16]; };
+struct w_fetches {
+  unsigned long block; int items, groups; int ends[16]; w_fetched list[256];
+  void check(bool fits) const {
+    if (!fits) weft_host->shared_fault("too many copies to shared memory", "fetches", items, 256);
+  }
+};
+static w_fetches& w_my_fetches() {
+  static w_fetches all[1024];
+  w_fetches& mine = all[threadIdx.x];
+  if (mine.block != weft_host->now->block_begin) {
+    mine.block = weft_host->now->block_begin; mine.items = 0; mine.groups = 0;
+  }
+  return mine;
+}
+template <class S, class T, int bytes> static void w_arrive(void* tile, int i, const char* from) {
+  for (unsigned k = 0; k < bytes / sizeof(T); ++k) {
+    T x; __builtin_memcpy(&x, from + k * sizeof(T), sizeof(T));
+    (*(S*)tile)[i + k] = x;
+  }
+}
+template <int bytes> struct alignas(bytes) w_bytes { char v[bytes]; };
+template <int bytes, class T, int n, class P>
+static inline void w_fetch(w_shared<T, n>& tile, int i, const P& p, bool valid) {
+  if (i * sizeof(T) % bytes != 0) {
+    weft_host->shared_fault("an access at an odd address of shared memory", tile.name, i, n);
+  }
+  w_fetches& mine = w_my_fetches();
+  mine.check(mine.items < 256);
+  w_fetched& f = mine.list[mine.items++];
+  f = {w_arrive<w_shared<T, n>, T, bytes>, &tile, i, {}};
+  if (valid) __builtin_memcpy(f.bytes, w_get(w_as<const w_bytes<bytes>>(p, 0), 0).v, bytes);
+  char none[16]; __builtin_memset(none, 0xff, 16);
+  f.arrive(&tile, i, none);
+}
+static inline void w_close() {
+  w_fetches& mine = w_my_fetches();
+  mine.check(mine.groups < 16);
+  mine.ends[mine.groups++] = mine.items;
+}
+template <int left> static inline void w_wait() {
+  w_fetches& mine = w_my_fetches();
+  if (mine.groups <= left) return;
+  const int done = mine.groups - left, end = mine.ends[done - 1];
+  for (int k = 0; k < end; ++k) {
+    mine.list[k].arrive(mine.list[k].tile, mine.list[k].i, mine.list[k].bytes);
+  }
+  for (int k = end; k < mine.items; ++k) mine.list[k - end] = mine.list[k];
+  for (int g = done; g < mine.groups; ++g) mine.ends[g - done] = mine.ends[g] - end;
+  mine.items -= end; mine.groups -= done;
+}
+
 // --- Tensor cores ---
+template <bool transposed, int n>
+static inline void w_read_matrices(unsigned* r, w_shared<unsigned short, n>& tile, int i) {
+  static int rows[32][32];
+  if (i % 8 != 0) {
+    weft_host->shared_fault("an access at an odd address of shared memory", tile.name, i, n);
+  }
+  const unsigned warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  rows[warp][lane] = i;
+  weft_host->exchange(__LINE__, ~0u, 0, -1);
+  for (int m = 0; m < 4; ++m) {
+    const int* at = rows[warp] + m * 8;
+    unsigned pair[2];
+    for (int h = 0; h < 2; ++h) {
+      const int column = lane % 4 * 2 + h, row = lane / 4;
+      pair[h] = (unsigned short)tile[transposed ? at[column] + row : at[row] + column];
+    }
+    r[m] = pair[0] | pair[1] << 16;
+  }
+  weft_host->exchange(__LINE__, ~0u, 0, -1);
+}
+template <class S> static inline void w_matrices(unsigned* r, S& tile, int i)
+    { w_read_matrices<false>(r, tile, i); }
+template <class S> static inline void w_matrices_transposed(unsigned* r, S& tile, int i)
+    { w_read_matrices<true>(r, tile, i); }
 template <class T> static inline void w_mma(float* c, const unsigned* a, const unsigned* b, T) {
   static unsigned lanes[32][32][6];
   const unsigned warp = threadIdx.x / 32, lane = threadIdx.x % 32;
