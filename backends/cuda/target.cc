@@ -14,12 +14,18 @@ namespace {
 constexpr absl::string_view kTarget = R"(
 target cuda {
   composites = [dequantize_linear, gelu, group_norm, linear, log_softmax, native_layer_norm,
-                nll_loss, quantize_linear, rms_norm, silu, softmax, fused]
+                nll_loss, quantize_linear, rms_norm, scaled_dot_product_attention, silu, softmax,
+                fused]
   routine matmul {
     ops = [matmul, linear]
     dtypes = [f32, f16, bf16, f64]
     result_dtypes = [f32, f16, bf16, f64]
     strided = [0, 1, 2, result]
+  }
+  routine attention {
+    ops = [scaled_dot_product_attention]
+    dtypes = [f32, f16, bf16]
+    strided = [0, 1, 2, 3, result]
   }
   epilogue {
     ops = [relu, hardtanh, leaky_relu, tanh, sigmoid, silu, hardswish, abs, exp, sqrt, gelu]

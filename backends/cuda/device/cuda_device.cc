@@ -63,6 +63,7 @@ absl::Status CudaDevice::Setup() {
   WEFT_RETURN_IF_ERROR(attribute(&multiprocessors_, kCuMultiprocessors));
   WEFT_RETURN_IF_ERROR(attribute(&compute_major_, kCuComputeMajor));
   WEFT_RETURN_IF_ERROR(attribute(&minor, kCuComputeMinor));
+  WEFT_RETURN_IF_ERROR(attribute(&max_shared_bytes_, kCuSharedBytesPerBlockOptIn));
   arch_ = absl::StrCat("sm_", compute_major_, minor);
   WEFT_ASSIGN_OR_RETURN(context_, PrimaryContext::Retain(libraries_, device_));
   WEFT_RETURN_IF_ERROR(MakeCurrent());
@@ -197,6 +198,13 @@ absl::Status CudaDevice::Copy(char* to, const char* from, int64_t bytes) {
   }
   return Check(driver_.copy(AddressOf(to), AddressOf(from), static_cast<size_t>(bytes), stream_),
                "cuMemcpyDtoDAsync");
+}
+
+absl::Status CudaDevice::AllowShared(CuFunction function, int bytes) {
+  // Launches may have 48 KiB without it.
+  if (bytes <= 48 << 10) return absl::OkStatus();
+  return Check(driver_.set_function_attribute(function, kCuFunctionMaxDynamicSharedBytes, bytes),
+               "cuFuncSetAttribute");
 }
 
 void CudaDevice::Forget(const OperandRange& range) {

@@ -51,8 +51,13 @@ class CudaDevice : public Device {
   const std::string& arch() const { return arch_; }
   // Multiplies matrices of 16-bit floats in tensor cores (mma.m16n8k16).
   bool has_tensor_cores() const { return compute_major_ >= 8; }
+  // Most bytes of dynamic shared memory of a block, by AllowShared.
+  int max_shared_bytes() const { return max_shared_bytes_; }
   // Kernels launched outside of graphs.
   int64_t launches() const { return launches_; }
+
+  // Lets launches of the function have so many bytes of dynamic shared memory.
+  absl::Status AllowShared(CuFunction function, int bytes);
 
   // Must be called by each thread before it uses the device.
   absl::Status MakeCurrent();
@@ -119,6 +124,7 @@ class CudaDevice : public Device {
   CuStream stream_ = nullptr;
   int multiprocessors_ = 1;
   int compute_major_ = 0;
+  int max_shared_bytes_ = 0;
   std::string arch_;
   int64_t launches_ = 0;
   bool graphs_ = true;

@@ -183,6 +183,8 @@ enum CuCaptureMode : int { kCuCaptureThreadLocal = 1 };
     (CuFunction * function, CuModule module, const char* name))                                    \
   X(function_attribute, "cuFuncGetAttribute",                                                      \
     (int* value, CuFunctionAttribute attribute, CuFunction function))                              \
+  X(set_function_attribute, "cuFuncSetAttribute",                                                  \
+    (CuFunction function, CuFunctionAttribute attribute, int value))                               \
   X(launch, "cuLaunchKernel",                                                                      \
     (CuFunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,     \
      unsigned block_y, unsigned block_z, unsigned shared_bytes, CuStream stream,                   \

@@ -125,7 +125,7 @@ WEFT_EXPORT CuResult cuDeviceGetAttribute(int* value, CuDeviceAttribute attribut
       *value = 1;
       return kCuSuccess;
     case kCuSharedBytesPerBlockOptIn:
-      *value = 48 << 10;
+      *value = emulate::kMaxOptInBytes;
       return kCuSuccess;
   }
   return kCuInvalidValue;

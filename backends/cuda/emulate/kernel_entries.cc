@@ -20,6 +20,7 @@ namespace weft::cuda {
 struct CuFunctionRecord {
   std::string name;
   const emulate::Entry* entry;
+  unsigned dynamic_bytes;  // Most that a launch may have.
 };
 
 struct CuModuleRecord {
@@ -44,8 +45,7 @@ using weft::cuda::emulate::Stream;
 using weft::cuda::emulate::Task;
 
 constexpr unsigned kMaxGridYz = 65535;
-constexpr unsigned kMaxDynamicBytes = 48 << 10;
-
+constexpr unsigned kMaxBytes = 48 << 10;  // Of dynamic shared memory, unless it is set.
 // A launch with copies of its parameters.
 struct OwnedLaunch {
   Launch launch;
@@ -107,8 +107,8 @@ CuResult MakeLaunch(const State& state, const CuKernelNode& kernel, OwnedLaunch*
   const uint64_t threads = uint64_t{kernel.block_x} * kernel.block_y * kernel.block_z;
   if (threads == 0 || threads > emulate::kMaxThreads || kernel.grid_x == 0 ||
       kernel.grid_x > 0x7fffffffu || kernel.grid_y == 0 || kernel.grid_y > kMaxGridYz ||
-      kernel.grid_z == 0 || kernel.grid_z > kMaxGridYz || kernel.shared_bytes > kMaxDynamicBytes ||
-      kernel.extra != nullptr) {
+      kernel.grid_z == 0 || kernel.grid_z > kMaxGridYz ||
+      kernel.shared_bytes > kernel.function->dynamic_bytes || kernel.extra != nullptr) {
     return kCuInvalidValue;
   }
   Launch& launch = owned->launch;
@@ -186,7 +186,7 @@ WEFT_EXPORT CuResult cuModuleGetFunction(CuFunction* function, CuModule module, 
       dlsym(module->library, (std::string("weft_entry_") + name).c_str()));
   if (make == nullptr) return kCuNotFound;
   auto& record = module->functions[name];
-  if (record == nullptr) record.reset(new CuFunctionRecord{name, make()});
+  if (record == nullptr) record.reset(new CuFunctionRecord{name, make(), kMaxBytes});
   *function = record.get();
   return kCuSuccess;
 }
@@ -198,6 +198,18 @@ WEFT_EXPORT CuResult cuFuncGetAttribute(int* value, CuFunctionAttribute, CuFunct
   return kCuSuccess;
 }
 WEFT_SAME(cuFuncGetAttribute, function_attribute);
+
+WEFT_EXPORT CuResult cuFuncSetAttribute(CuFunction function, CuFunctionAttribute attribute,
+                                        int value) {
+  WEFT_ENTER("cuFuncSetAttribute");
+  if (attribute != kCuFunctionMaxDynamicSharedBytes || value < 0 ||
+      value > emulate::kMaxOptInBytes) {
+    return kCuInvalidValue;
+  }
+  function->dynamic_bytes = static_cast<unsigned>(value);
+  return kCuSuccess;
+}
+WEFT_SAME(cuFuncSetAttribute, set_function_attribute);
 
 WEFT_EXPORT CuResult cuLaunchKernel(CuFunction function, unsigned grid_x, unsigned grid_y,
                                     unsigned grid_z, unsigned block_x, unsigned block_y,

@@ -264,6 +264,78 @@ template <class T> static inline void w_mma(float* c, const unsigned* a, const u
   weft_host->exchange(__LINE__, ~0u, 0, -1);
 }
 
+// --- Tiles (emit/tile_prelude.cc) ---
+#define W_DYNAMIC(T, name, at) \
+  const w_global<T> name = {(T*)(weft_host->now->dynamic.begin + (at)), &weft_host->now->dynamic}
+struct alignas(16) w_chunk { unsigned v[4]; };
+// Copies that have begun, by thread: the bytes arrive when they are awaited, and are NaN before.
+struct w_tile_copies {
+  struct { w_global<w_chunk> to; w_global<const w_chunk> from; bool valid; int group; } all[256];
+  int count, group; unsigned long block;
+};
+static inline w_tile_copies& w_my_tile_copies() {
+  static w_tile_copies copies[1024];
+  w_tile_copies& mine = copies[threadIdx.x];
+  if (mine.block != weft_host->now->block_begin) {
+    mine.count = mine.group = 0; mine.block = weft_host->now->block_begin;
+  }
+  return mine;
+}
+template <class To, class From>
+static inline void w_tile_fetch(const w_global<To>& tile, int at, const w_global<From>& from, long i,
+                           bool valid) {
+  w_tile_copies& mine = w_my_tile_copies();
+  if (mine.count == 256) weft_host->region_fault("too many copies that nobody awaits to", tile.region, at);
+  auto& copy = mine.all[mine.count++];
+  copy = {w_as<w_chunk>(tile, at), w_as<const w_chunk>(from, i), valid, mine.group};
+  w_put(copy.to, 0) = {~0u, ~0u, ~0u, ~0u};
+}
+static inline void w_tile_commit() { ++w_my_tile_copies().group; }
+template <int n> static inline void w_tile_await() {
+  w_tile_copies& mine = w_my_tile_copies();
+  int kept = 0;
+  for (int c = 0; c < mine.count; ++c) {
+    auto& copy = mine.all[c];
+    if (copy.group >= mine.group - n) { mine.all[kept++] = copy; continue; }
+    w_put(copy.to, 0) = copy.valid ? w_get(copy.from, 0) : w_chunk();
+  }
+  mine.count = kept;
+}
+template <class T>
+static inline void w_pieces(unsigned* r, const w_global<T>& tile, int at, bool across = false) {
+  static int places[32][32];
+  const unsigned warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  if ((unsigned long)(tile.place + at) % 16 != 0) {
+    weft_host->region_fault("an access at an odd address of", tile.region, at);
+  }
+  places[warp][lane] = at;
+  weft_host->exchange(__LINE__, ~0u, 0, -1);
+  for (int piece = 0; piece < 4; ++piece) {
+    unsigned short e[2];
+    for (int h = 0; h < 2; ++h) {
+      const int row = across ? lane % 4 * 2 + h : lane / 4;
+      const int column = across ? lane / 4 : lane % 4 * 2 + h;
+      e[h] = w_get(w_as<unsigned short>(tile, places[warp][piece * 8 + row] + column), 0);
+    }
+    r[piece] = e[0] | (unsigned)e[1] << 16;
+  }
+  weft_host->exchange(__LINE__, ~0u, 0, -1);
+}
+template <class T>
+static inline void w_pieces_across(unsigned* r, const w_global<T>& tile, int at)
+    { w_pieces(r, tile, at, true); }
+template <class T> static inline unsigned w_join(float a, float b, T) {
+  T x, y;
+  w_set(&x, a); w_set(&y, b);
+  return x.v | (unsigned)y.v << 16;
+}
+static inline float w_fast_exp2(float x) { return exp2f(x); }
+static inline float w_larger(float a, float b) { return a != a || b > a ? b : a; }
+static inline float w_xor_lane(float x, int d)
+    { return w_shuffle(__LINE__, ~0u, x, (int)(threadIdx.x % 32) ^ d); }
+// The checks know barriers of a block alone.
+#define w_warp_barrier() __syncthreads()
+
 // --- Entries ---
 template <class A> struct w_argument {
   static constexpr unsigned bytes = sizeof(A);

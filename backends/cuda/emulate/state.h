@@ -19,6 +19,8 @@ namespace weft::cuda::emulate {
 
 // Fills memory that nothing was written to: NaN as a float.
 inline constexpr unsigned char kPoison = 0xff;
+// Most bytes of dynamic shared memory that a function can be set to, as on sm_80.
+inline constexpr int kMaxOptInBytes = 163 << 10;
 
 // Device memory. Its addresses have a bit that no host address has, so that the host cannot follow
 // them; new and freed memory is filled with NaN.

@@ -1,5 +1,6 @@
 #include "backends/cuda/routines/routine.h"
 
+#include "backends/cuda/routines/attention.h"
 #include "backends/cuda/routines/matmul.h"
 
 namespace weft::cuda {
@@ -13,6 +14,7 @@ struct Entry {
 constexpr Entry kRoutines[] = {
     {"linear", MakeMatmul},
     {"matmul", MakeMatmul},
+    {"scaled_dot_product_attention", MakeAttention},
 };
 
 }  // namespace

@@ -15,6 +15,8 @@
 #include "backends/cuda/driver/libraries.h"
 #include "backends/cuda/emit/emit_cuda.h"
 #include "backends/cuda/emit/prelude.h"
+#include "backends/cuda/routines/attention_shape.h"
+#include "backends/cuda/routines/attention_unit.h"
 #include "backends/cuda/routines/copy_unit.h"
 #include "backends/cuda/routines/epilogue.h"
 #include "backends/cuda/routines/finish_unit.h"
@@ -93,6 +95,32 @@ TEST_F(CudaNvrtc, CompilesRoutines) {
     ExpectCompiles(FinishUnit(dtype, PlainEpilogue(dtype)), 2);
   }
   ExpectCompiles(CopyUnit(), 5);
+}
+
+TEST_F(CudaNvrtc, CompilesAttention) {
+  const auto expect = [&](DType dtype, AttentionMask mask, int64_t queries, int64_t features) {
+    AttentionShape shape;
+    shape.dtype = dtype;
+    shape.mask = mask;
+    AttentionSizes sizes;
+    sizes.heads = 64;
+    sizes.queries = queries;
+    sizes.keys = 1024;
+    sizes.features = sizes.value_features = features;
+    ChooseAttention(true, 163 << 10, &shape, &sizes);
+    SCOPED_TRACE(absl::StrCat(DTypeName(dtype), " queries ", queries, " features ", features));
+    ExpectCompiles(AttentionUnit(shape), shape.form == AttentionForm::kPlain ? 1 : 2);
+  };
+  for (const DType dtype : {DType::kF32, DType::kBF16}) {
+    for (const int64_t features : {64, 80, 96, 128, 256, 257}) {
+      for (const int64_t queries : {1, 128, 1024}) {
+        expect(dtype, AttentionMask::kNone, queries, features);
+      }
+    }
+    expect(dtype, AttentionMask::kBool, 1024, 64);
+    expect(dtype, AttentionMask::kAdded, 1024, 128);
+  }
+  expect(DType::kF16, AttentionMask::kAdded, 1, 64);
 }
 
 TEST_F(CudaNvrtc, CompilesPointwiseKernels) {

@@ -1,0 +1,77 @@
+#include "backends/cuda/routines/attention_shape.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+namespace weft::cuda {
+namespace {
+
+// Blocks that fill a large GPU.
+constexpr int64_t kBlocks = 132;
+// Fewest keys of a split.
+constexpr int64_t kSplitKeys = 256;
+
+struct Tile {
+  int query_warps, key_warps, rows, keys;
+};
+
+// From the most queries of a block to the fewest. Accumulators fit in registers, and blocks mostly
+// in half of the shared memory of a multiprocessor.
+std::vector<Tile> TilesOf(AttentionForm form, int64_t features) {
+  if (form == AttentionForm::kTensor) {
+    if (features <= 128) return {{4, 1, 2, 64}, {4, 1, 1, 64}, {1, 4, 1, 32}, {1, 4, 1, 16}};
+    return {{4, 1, 1, 32}, {1, 4, 1, 16}, {1, 2, 1, 16}};
+  }
+  if (features <= 64) return {{4, 1, 8, 64}, {4, 1, 4, 64}, {1, 4, 4, 32}, {1, 4, 4, 16}};
+  if (features <= 128) return {{4, 1, 8, 32}, {4, 1, 4, 32}, {1, 4, 4, 16}};
+  return {{4, 1, 8, 16}, {1, 4, 4, 16}, {1, 2, 4, 16}};
+}
+
+int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+// Divides the keys among blocks if there are too few of them.
+void SetSplits(const AttentionShape& shape, AttentionSizes* sizes) {
+  const int64_t blocks = sizes->heads * sizes->tiles;
+  int64_t splits = 1;
+  if (shape.key_warps > 1 && blocks > 0 && blocks < 2 * kBlocks) {
+    splits = std::clamp<int64_t>(sizes->keys / kSplitKeys, 1, CeilDiv(2 * kBlocks, blocks));
+  }
+  const int64_t each = CeilDiv(std::max<int64_t>(sizes->keys, 1), splits);
+  sizes->split_keys = CeilDiv(each, shape.step()) * shape.step();
+  sizes->splits = std::max<int64_t>(1, CeilDiv(sizes->keys, sizes->split_keys));
+}
+
+}  // namespace
+
+void ChooseAttention(bool tensor_cores, int max_shared_bytes, AttentionShape* shape,
+                     AttentionSizes* sizes) {
+  const int64_t features = std::max(sizes->features, sizes->value_features);
+  shape->form = shape->dtype == DType::kF32 ? AttentionForm::kFloat : AttentionForm::kTensor;
+  const bool tiled = features <= kMaxAttentionFeatures &&
+                     std::min(sizes->features, sizes->value_features) > 0 &&
+                     (shape->form == AttentionForm::kFloat || tensor_cores);
+  bool found = false;
+  for (const Tile& tile : tiled ? TilesOf(shape->form, features) : std::vector<Tile>()) {
+    AttentionShape next = *shape;
+    next.query_warps = tile.query_warps;
+    next.key_warps = tile.key_warps;
+    next.rows = tile.rows;
+    next.keys = tile.keys;
+    SetFeatures(sizes->features, sizes->value_features, &next);
+    if (next.shared_bytes() > max_shared_bytes) continue;
+    *shape = next;
+    found = true;
+    sizes->tiles = CeilDiv(sizes->queries, next.queries());
+    // Rows of padding cost as much as others.
+    const bool full = next.queries() < 2 * sizes->queries || next.key_warps > 1;
+    if (full && sizes->tiles * sizes->heads >= kBlocks) break;
+  }
+  if (!found) {
+    shape->form = AttentionForm::kPlain;
+    return;
+  }
+  SetSplits(*shape, sizes);
+}
+
+}  // namespace weft::cuda

@@ -1,0 +1,16 @@
+// The tiles of attention.
+#ifndef WEFT_BACKENDS_CUDA_ROUTINES_ATTENTION_SHAPE_H_
+#define WEFT_BACKENDS_CUDA_ROUTINES_ATTENTION_SHAPE_H_
+
+#include "backends/cuda/routines/attention_unit.h"
+
+namespace weft::cuda {
+
+// Sets the form and the tiles of `shape`, whose dtype, mask and cap are set, and the splits and the
+// tiles of `sizes`. They depend on the arguments alone and not on the number of multiprocessors.
+void ChooseAttention(bool tensor_cores, int max_shared_bytes, AttentionShape* shape,
+                     AttentionSizes* sizes);
+
+}  // namespace weft::cuda
+
+#endif  // WEFT_BACKENDS_CUDA_ROUTINES_ATTENTION_SHAPE_H_
