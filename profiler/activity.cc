@@ -12,6 +12,16 @@ absl::string_view CategoryName(Activity activity) {
       return "compiler_pass";
     case Activity::kKernel:
       return "kernel";
+    case Activity::kDeviceCopy:
+      return "gpu_memcpy";
+    case Activity::kDeviceFill:
+      return "gpu_memset";
+    case Activity::kDeviceSync:
+      return "cuda_sync";
+    case Activity::kRuntimeCall:
+      return "cuda_runtime";
+    case Activity::kDriverCall:
+      return "cuda_driver";
     case Activity::kOverhead:
       return "overhead";
     case Activity::kInstant:

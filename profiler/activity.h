@@ -13,8 +13,14 @@ enum class Activity : uint8_t {
   kCpuOp,           // An op, a kernel or a routine that runs on the CPU.
   kUserAnnotation,  // Marked by the program, and the session's ProfilerStep#N.
   kCompilerPass,    // Import, passes, lowering: compile time.
-  kKernel,          // Work of a device, on a separate track.
-  kOverhead,        // Cost of the profiler itself.
+  // Work of a device, on tracks of the device.
+  kKernel,
+  kDeviceCopy,
+  kDeviceFill,
+  kDeviceSync,   // Work that waits for other work.
+  kRuntimeCall,  // A call of a device's runtime or driver, on the thread that makes it.
+  kDriverCall,
+  kOverhead,  // Cost of the profiler itself.
   // Instants of a thread.
   kInstant,
   kMemory,      // An allocation (bytes > 0) or a release (bytes < 0).
@@ -22,12 +28,17 @@ enum class Activity : uint8_t {
   kFlowStart,   // An arrow from here ...
   kFlowFinish,  // ... to here.
 };
-inline constexpr int kNumActivities = 10;
+inline constexpr int kNumActivities = 15;
 
 // The `cat` of an activity in a trace; Kineto's word if there is one.
 absl::string_view CategoryName(Activity activity);
 
 constexpr bool IsSpan(Activity activity) { return activity <= Activity::kOverhead; }
+
+// True for spans that a device's own records give: its work, and the calls that submit it.
+constexpr bool IsDeviceRecord(Activity activity) {
+  return activity >= Activity::kKernel && activity <= Activity::kOverhead;
+}
 
 // One bit for each activity.
 using ActivityMask = uint32_t;

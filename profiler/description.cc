@@ -55,7 +55,10 @@ class KeyBuilder {
   }
   void Add(const std::string& text) { Add(absl::string_view(text)); }
   void Add(const TensorDescription& t) { AddAll(t.type, t.dims, t.strides, t.value); }
-  void Add(const std::pair<std::string, int64_t>& symbol) { AddAll(symbol.first, symbol.second); }
+  template <typename T>
+  void Add(const std::pair<std::string, T>& pair) {
+    AddAll(pair.first, pair.second);
+  }
   template <typename T>
   void Add(const std::vector<T>& list) {
     Add(static_cast<int64_t>(list.size()));
@@ -74,7 +77,7 @@ class KeyBuilder {
 std::string KeyOf(const Description& d) {
   KeyBuilder key;
   key.AddAll(d.inputs, d.outputs, d.flops, d.bytes, d.threads, d.kernel, d.symbols, d.provenance,
-             d.rules);
+             d.rules, d.facts);
   return key.Take();
 }
 

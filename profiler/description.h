@@ -34,6 +34,8 @@ struct Description {
   // The source nodes of the work, and the rules that transformed them.
   std::vector<std::string> provenance;
   std::vector<std::string> rules;
+  // Further facts, as of a kernel's launch: key, which is written as it is, and JSON value.
+  std::vector<std::pair<std::string, std::string>> facts;
 };
 
 // Owns a registered description. The id stays valid until the handle is destroyed and the session

@@ -14,6 +14,8 @@ namespace weft::profiler {
 //
 //   activity      value                     id               total
 //   spans         duration                  correlation id   sequence number, -1 for none
+//   of devices    duration                  correlation id   correlation id of the span that caused
+//                                                            it, -1 for none
 //   kMemory       bytes, negative: freed    address          bytes held after it
 //   kCounter      the bits of a double
 //   kFlow*                                  flow id

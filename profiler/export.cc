@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "profiler/json_text.h"
 #include "profiler/sink.h"
@@ -13,6 +14,8 @@ namespace {
 
 constexpr char kSpansTrack[] = "Spans";
 constexpr char kProfilerTrack[] = "Weft Profiler";
+// Sorts devices below processes, as in Kineto.
+constexpr int64_t kFirstDeviceIndex = 5'000'000;
 
 template <typename List, typename AppendOne>
 std::string JsonList(const List& list, AppendOne append) {
@@ -37,6 +40,7 @@ std::string JsonStrings(const std::vector<std::string>& values) {
 // The arguments of one description, computed once.
 class DescriptionArgs {
  public:
+  // The description outlives it.
   DescriptionArgs(const Description& d, bool shapes, bool flops) {
     if (shapes && !d.inputs.empty()) AddTensors(d.inputs);
     if (shapes && !d.outputs.empty()) {
@@ -62,6 +66,7 @@ class DescriptionArgs {
     }
     if (!d.provenance.empty()) AddJson(arg::kProvenance, JsonStrings(d.provenance));
     if (!d.rules.empty()) AddJson("Rules", JsonStrings(d.rules));
+    for (const auto& [key, json] : d.facts) args_.push_back({key, ArgValue::Json(json)});
   }
 
   const std::vector<Arg>& args() const { return args_; }
@@ -104,6 +109,7 @@ class Exporter {
       : trace_(trace), sink_(*sink), descriptions_(trace.descriptions.size()) {}
 
   absl::Status Run() {
+    NumberSpans();
     absl::Status status = sink_.Begin(Header());
     if (status.ok()) status = AddTracks();
     for (const Event& event : trace_.events) {
@@ -119,9 +125,13 @@ class Exporter {
   absl::Status AddTracks();
   absl::Status AddTrackFact(const char* name, TrackPart pid, TrackPart tid, const char* key,
                             ArgValue value);
+  absl::Status AddProcess(int64_t pid, absl::string_view label, int64_t sort_index);
+  // Finds the External ids of spans that have a correlation id.
+  void NumberSpans();
   absl::Status AddEvent(const Event& event);
   absl::Status AddMemoryCounter(const Event& event, const TraceEvent& instant);
   void FillSpan(const Event& event, TraceEvent* out);
+  void FillDeviceRecord(const Event& event, TraceEvent* out);
   void FillMemory(const Event& event, TraceEvent* out);
   void FillCounter(const Event& event, TraceEvent* out);
   absl::Status AddClosingMarks();
@@ -130,7 +140,13 @@ class Exporter {
   const Trace& trace_;
   TraceSink& sink_;
   std::vector<std::unique_ptr<DescriptionArgs>> descriptions_;
-  std::vector<Arg> args_;  // Arguments of the event being written.
+  // A span that caused work of a device.
+  struct Cause {
+    int64_t number;  // Its External id.
+    NameId name;
+  };
+  absl::flat_hash_map<uint64_t, Cause> causes_;  // By correlation id.
+  std::vector<Arg> args_;                        // Arguments of the event being written.
   int64_t num_events_ = 0;
   int64_t num_spans_ = 0;
   int64_t num_ops_ = 0;
@@ -145,7 +161,10 @@ TraceHeader Exporter::Header() const {
     AppendJsonString(text, &json);
     fields.emplace_back(key, json);
   };
-  fields = {{"schemaVersion", "1"}, {"deviceProperties", "[]"}};
+  const std::string devices =
+      JsonList(trace_.devices,
+               [](const TraceDevice& device, std::string* out) { out->append(device.properties); });
+  fields = {{"schemaVersion", "1"}, {"deviceProperties", devices}};
   add_text("trace_id", trace_.id);
   if (trace_.profile_memory) fields.emplace_back("profile_memory", "1");
   if (trace_.record_shapes) fields.emplace_back("record_shapes", "1");
@@ -170,14 +189,22 @@ absl::Status Exporter::AddTrackFact(const char* name, TrackPart pid, TrackPart t
   return sink_.Add(event);
 }
 
-absl::Status Exporter::AddTracks() {
-  const TrackPart pid = TrackPart::Number(trace_.pid);
+absl::Status Exporter::AddProcess(int64_t id, absl::string_view label, int64_t sort_index) {
+  const TrackPart pid = TrackPart::Number(id);
   const TrackPart none = TrackPart::Number(0);
   absl::Status status =
       AddTrackFact("process_name", pid, none, "name", ArgValue::String(trace_.process_name));
-  status.Update(AddTrackFact("process_labels", pid, none, "labels", ArgValue::String("CPU")));
+  status.Update(AddTrackFact("process_labels", pid, none, "labels", ArgValue::String(label)));
   status.Update(
-      AddTrackFact("process_sort_index", pid, none, "sort_index", ArgValue::Int(trace_.pid)));
+      AddTrackFact("process_sort_index", pid, none, "sort_index", ArgValue::Int(sort_index)));
+  return status;
+}
+
+absl::Status Exporter::AddTracks() {
+  absl::Status status = AddProcess(trace_.pid, "CPU", trace_.pid);
+  for (const TraceDevice& device : trace_.devices) {
+    status.Update(AddProcess(device.id, device.label, kFirstDeviceIndex + device.id));
+  }
   for (const Track& track : trace_.tracks) {
     const TrackPart track_pid = TrackPart::Number(track.pid);
     const TrackPart tid = TrackPart::Number(track.tid);
@@ -198,15 +225,49 @@ const std::vector<Arg>& Exporter::ArgsOf(uint32_t description) {
   return made->args();
 }
 
+void Exporter::NumberSpans() {
+  int64_t number = 0;
+  for (const Event& event : trace_.events) {
+    if (!IsSpan(event.activity) || IsDeviceRecord(event.activity)) continue;
+    ++number;
+    if (event.id != 0) causes_.emplace(event.id, Cause{number, event.name});
+  }
+}
+
+void Exporter::FillDeviceRecord(const Event& event, TraceEvent* out) {
+  out->phase = 'X';
+  out->duration_ns = event.value;
+  const auto cause = causes_.find(static_cast<uint64_t>(event.total));
+  if (event.total > 0 && cause != causes_.end()) {
+    args_.push_back({arg::kExternalId, ArgValue::Int(cause->second.number)});
+    const bool call =
+        event.activity == Activity::kRuntimeCall || event.activity == Activity::kDriverCall;
+    if (!call) args_.push_back({"op", ArgValue::String(trace_.names[cause->second.name])});
+  }
+  if (event.id != 0) {
+    args_.push_back({"correlation", ArgValue::Int(static_cast<int64_t>(event.id))});
+  }
+  if (event.description == 0) return;
+  const Description& d = *trace_.descriptions[event.description];
+  const std::vector<Arg>& more = ArgsOf(event.description);
+  args_.insert(args_.end(), more.begin(), more.end());
+  const bool moves =
+      event.activity == Activity::kDeviceCopy || event.activity == Activity::kDeviceFill;
+  if (!moves || d.bytes < 0) return;
+  // In Kineto's words, beside "Bytes moved".
+  args_.push_back({"bytes", ArgValue::Int(d.bytes)});
+  args_.push_back(
+      {"memory bandwidth (GB/s)",
+       ArgValue::Double(
+           event.value > 0 ? static_cast<double>(d.bytes) / static_cast<double>(event.value) : 0)});
+}
+
 void Exporter::FillSpan(const Event& event, TraceEvent* out) {
   out->phase = 'X';
   out->duration_ns = event.value;
   num_ops_ += event.activity == Activity::kCpuOp;
-  args_.push_back({"External id", ArgValue::Int(++num_spans_)});
+  args_.push_back({arg::kExternalId, ArgValue::Int(++num_spans_)});
   args_.push_back({"Record function id", ArgValue::Int(0)});
-  if (event.id != 0) {
-    args_.push_back({"correlation", ArgValue::Int(static_cast<int64_t>(event.id))});
-  }
   if (event.total >= 0) args_.push_back({"Sequence number", ArgValue::Int(event.total)});
   if (event.description != 0) {
     const std::vector<Arg>& more = ArgsOf(event.description);
@@ -259,9 +320,13 @@ absl::Status Exporter::AddEvent(const Event& event) {
       out.phase = 'i';
       break;
     default:
-      FillSpan(event, &out);
+      if (IsDeviceRecord(event.activity)) {
+        FillDeviceRecord(event, &out);
+      } else {
+        FillSpan(event, &out);
+      }
   }
-  if (out.phase == 'X' || out.phase == 'i') {
+  if ((out.phase == 'X' && !IsDeviceRecord(event.activity)) || out.phase == 'i') {
     args_.push_back({"Ev Idx", ArgValue::Int(num_events_++)});
   }
   out.args = args_;

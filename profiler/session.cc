@@ -73,8 +73,18 @@ class TraceBuilder : public SourceEvents {
   }
 
   uint32_t AddTrack(Track track) override {
+    for (size_t i = 0; i < trace_->tracks.size(); ++i) {
+      const Track& known = trace_->tracks[i];
+      if (known.pid == track.pid && known.tid == track.tid) return static_cast<uint32_t>(i);
+    }
     trace_->tracks.push_back(std::move(track));
     return static_cast<uint32_t>(trace_->tracks.size() - 1);
+  }
+
+  void AddDevice(TraceDevice device) override { trace_->devices.push_back(std::move(device)); }
+
+  void AddMetadataJson(absl::string_view key, absl::string_view json) override {
+    trace_->metadata.emplace_back(std::string(key), std::string(json));
   }
 
   void Add(const Event& event) override {
@@ -273,7 +283,7 @@ void Session::FillHeader(Trace* trace) const {
   trace->profile_memory = (options_.activities & MaskOf(Activity::kMemory)) != 0;
   trace->record_shapes = options_.record_shapes;
   trace->with_flops = options_.with_flops;
-  trace->metadata = metadata_;
+  trace->metadata.insert(trace->metadata.begin(), metadata_.begin(), metadata_.end());
 }
 
 void Session::AddMetadata(absl::string_view key, absl::string_view text) {

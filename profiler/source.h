@@ -18,8 +18,11 @@ namespace weft::profiler {
 class SourceEvents {
  public:
   virtual ~SourceEvents() = default;
-  // Returns the index for Event::track.
+  // Returns the index for Event::track: that of the track with this pid and tid if there is one.
   virtual uint32_t AddTrack(Track track) = 0;
+  virtual void AddDevice(TraceDevice device) = 0;
+  // Adds a field to the trace's header.
+  virtual void AddMetadataJson(absl::string_view key, absl::string_view json) = 0;
   // The event's time and, for a span, duration are nanoseconds of CLOCK_MONOTONIC; its name is an
   // id of InternName(), and its description must have a live handle. Events outside of the session
   // are dropped.

@@ -22,6 +22,13 @@ struct Track {
   int64_t num_lost = 0;  // Events lost at the memory limit.
 };
 
+// A device whose work is in the trace; its tracks have its id as pid.
+struct TraceDevice {
+  int64_t id = 0;
+  std::string label;       // "GPU 0".
+  std::string properties;  // One JSON object, for Kineto's list `deviceProperties`.
+};
+
 struct Trace {
   // Times are nanoseconds since this time of the wall clock, which is in nanoseconds since 1970.
   int64_t base_time_ns = 0;
@@ -40,6 +47,7 @@ struct Trace {
   // Key and JSON text.
   std::vector<std::pair<std::string, std::string>> metadata;
 
+  std::vector<TraceDevice> devices;
   std::vector<Track> tracks;
   std::vector<std::string> names;
   std::vector<std::shared_ptr<const Description>> descriptions;  // The first is null.

@@ -81,6 +81,7 @@ inline constexpr char kAddress[] = "Addr";
 inline constexpr char kBytes[] = "Bytes";  // Of an allocation.
 inline constexpr char kBytesMoved[] = "Bytes moved";
 inline constexpr char kCategory[] = "Category";  // Of an allocation.
+inline constexpr char kExternalId[] = "External id";
 inline constexpr char kFlops[] = "Flops";
 inline constexpr char kInputDims[] = "Input Dims";
 inline constexpr char kProvenance[] = "Provenance";

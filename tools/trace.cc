@@ -48,7 +48,8 @@ FlagSet MakeFlags(Options* o) {
                "inputs, the nodes of the source model, or the step of a plan, with what\n"
                "ran it. Default: name");
   flags.String("sort", &o->sort, "KEY",
-               "self_cpu_time_total, cpu_time_total, cpu_time, median, count,\n"
+               "self_cpu_time_total, cpu_time_total, cpu_time, self_device_time_total,\n"
+               "device_time_total, device_time, median, count,\n"
                "self_cpu_memory_usage, cpu_memory_usage, flops, bytes or name.\n"
                "Default: self_cpu_time_total");
   flags.Int("limit", &o->limit, "N", "Most rows; -1: all. Default: 20");

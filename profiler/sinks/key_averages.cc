@@ -8,9 +8,33 @@
 
 namespace weft::profiler {
 
+namespace {
+
+bool IsDeviceWork(absl::string_view category) {
+  return category == "kernel" || category == "gpu_memcpy" || category == "gpu_memset";
+}
+
+// Categories whose spans lie beside those that are counted.
+bool IsBeside(absl::string_view category) {
+  return category == "Trace" || category == "python_function" || category == "overhead" ||
+         category == "gpu_user_annotation" || category == "cuda_sync";
+}
+
+}  // namespace
+
+absl::Status KeyAverages::Begin(const TraceHeader& header) {
+  for (const auto& [key, json] : header.fields) {
+    if (key == "deviceProperties") has_devices_ = json.find('{') != std::string::npos;
+  }
+  return absl::OkStatus();
+}
+
 absl::Status KeyAverages::Add(const TraceEvent& event) {
-  const bool counts = event.category != "Trace" && event.category != "python_function";
-  if (event.phase == 'X' && counts) AddSpan(event);
+  if (event.phase == 'X' && IsDeviceWork(event.category)) {
+    AddDeviceSpan(event);
+  } else if (event.phase == 'X' && !IsBeside(event.category)) {
+    AddSpan(event);
+  }
   if (event.phase == 'i' && event.name == "[memory]") AddMemory(event);
   return absl::OkStatus();
 }
@@ -98,14 +122,24 @@ int64_t KeyAverages::RowOf(const TraceEvent& event) {
 }
 
 void KeyAverages::AddSpan(const TraceEvent& event) {
-  SpanStacks<int64_t>::Stack& stack = stacks_.At(event);
+  SpanStacks<Caller>::Stack& stack = stacks_.At(event);
   const int64_t index = RowOf(event);
-  if (!stack.empty() && stack.back().data != kNoRow) {
+  if (!stack.empty() && stack.back().data.row != kNoRow) {
     // Time after the end of the enclosing span does not count.
     const int64_t inside = std::min(event.duration_ns, stack.back().end - event.time_ns);
-    rows_[stack.back().data].self_ns -= inside;
+    rows_[stack.back().data.row].self_ns -= inside;
   }
-  SpanStacks<int64_t>::Push(event, index, &stack);
+  Caller caller;
+  caller.row = index;
+  if (has_devices_) {
+    const ArgValue* const id = event.FindArg(arg::kExternalId);
+    // Calls of the driver have the id of the span that makes them.
+    const bool own = id != nullptr && !absl::StartsWith(event.category, "cuda_");
+    if (own) caller.external_id = id->integer;
+    if (!stack.empty()) caller.outer = stack.back().data.external_id;
+    if (own) callers_[caller.external_id] = caller;
+  }
+  SpanStacks<Caller>::Push(event, caller, &stack);
   if (index == kNoRow) return;
   KeyAveragesRow& row = rows_[index];
   ++row.calls;
@@ -119,18 +153,55 @@ void KeyAverages::AddSpan(const TraceEvent& event) {
   if (flops != nullptr || bytes != nullptr) row.measured_ns += event.duration_ns;
 }
 
+void KeyAverages::AddDeviceSpan(const TraceEvent& event) {
+  device_total_ += event.duration_ns;
+  const int64_t own = RowOf(event);
+  const bool kernel = event.category == "kernel";
+  if (own != kNoRow) {
+    KeyAveragesRow& row = rows_[own];
+    ++row.calls;
+    row.on_device = true;
+    row.self_device_ns += event.duration_ns;
+    row.device_ns += event.duration_ns;
+    AddSample(event.duration_ns, &row);
+    if (const ArgValue* bytes = event.FindArg(arg::kBytesMoved)) {
+      row.bytes += bytes->integer;
+      row.measured_ns += event.duration_ns;
+    }
+  }
+  const ArgValue* const id = event.FindArg(arg::kExternalId);
+  auto caller = id == nullptr ? callers_.end() : callers_.find(id->integer);
+  if (caller == callers_.end()) return;
+  if (caller->second.row != kNoRow) {
+    KeyAveragesRow& row = rows_[caller->second.row];
+    row.self_device_ns += event.duration_ns;
+    if (kernel) row.kernel_ns += event.duration_ns;
+  }
+  // A row counts the time once, even if its spans are nested.
+  std::vector<int64_t> counted;
+  constexpr int kMaxDepth = 1000;
+  for (int depth = 0; caller != callers_.end() && depth < kMaxDepth; ++depth) {
+    const Caller& at = caller->second;
+    if (at.row != kNoRow && std::count(counted.begin(), counted.end(), at.row) == 0) {
+      rows_[at.row].device_ns += event.duration_ns;
+      counted.push_back(at.row);
+    }
+    caller = at.outer == 0 ? callers_.end() : callers_.find(at.outer);
+  }
+}
+
 void KeyAverages::AddMemory(const TraceEvent& event) {
   const ArgValue* bytes = event.FindArg(arg::kBytes);
   if (bytes == nullptr) return;
-  const SpanStacks<int64_t>::Stack& stack = stacks_.At(event);
+  const SpanStacks<Caller>::Stack& stack = stacks_.At(event);
   int64_t index = kNoRow;
   for (auto open = stack.rbegin(); open != stack.rend(); ++open) {
-    if (open->data == kNoRow) continue;
-    if (index == kNoRow) rows_[open->data].self_memory += bytes->integer;
-    index = open->data;
+    if (open->data.row == kNoRow) continue;
+    if (index == kNoRow) rows_[open->data.row].self_memory += bytes->integer;
+    index = open->data.row;
     // A span inside another span of the same row counts once.
-    const bool seen =
-        std::any_of(stack.rbegin(), open, [&](const auto& inner) { return inner.data == index; });
+    const bool seen = std::any_of(stack.rbegin(), open,
+                                  [&](const auto& inner) { return inner.data.row == index; });
     if (!seen) rows_[index].total_memory += bytes->integer;
   }
 }

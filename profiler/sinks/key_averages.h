@@ -1,5 +1,8 @@
 // torch.profiler's key_averages(): the total cost of equal spans, as rows and as a table. As there,
 // Python functions are left out, because they are recorded beside the ops that they call.
+//
+// Work of a device counts as device time: of its own row, and of the span that caused it, which the
+// field "External id" of both names.
 #ifndef WEFT_PROFILER_SINKS_KEY_AVERAGES_H_
 #define WEFT_PROFILER_SINKS_KEY_AVERAGES_H_
 
@@ -39,11 +42,18 @@ struct KeyAveragesRow {
   int64_t flops = 0;
   int64_t bytes = 0;        // Bytes moved.
   int64_t measured_ns = 0;  // Total time of the spans with known bytes or operations.
+  // Time of a device's work: caused by the spans themselves, and with nested spans.
+  int64_t self_device_ns = 0;
+  int64_t device_ns = 0;
+  int64_t kernel_ns = 0;   // Part of self_device_ns: kernels.
+  bool on_device = false;  // The spans are work of a device.
   // Times of calls, for their median: every `sample_step`-th, which keeps a bounded number.
   std::vector<int64_t> samples;
   int64_t sample_step = 1;
 
   int64_t MedianNs() const;
+  // Time that bytes and operations took: of kernels if there were any, else of the spans.
+  int64_t RatedNs() const { return kernel_ns > 0 ? kernel_ns : measured_ns; }
 };
 
 // The measured limits of the machine; 0: unknown.
@@ -53,7 +63,8 @@ struct Roofline {
 };
 
 struct TableOptions {
-  // self_cpu_time_total, cpu_time_total, cpu_time (the average), median, count,
+  // self_cpu_time_total, cpu_time_total, cpu_time (the average), self_device_time_total,
+  // device_time_total, device_time, median, count,
   // self_cpu_memory_usage, cpu_memory_usage, flops, bytes or name; "" for the order of appearance.
   std::string sort_by;
   int64_t row_limit = 100;  // Negative: all rows.
@@ -64,13 +75,15 @@ struct TableOptions {
 class KeyAverages : public TraceSink {
  public:
   explicit KeyAverages(KeyAveragesOptions options = {}) : options_(options) {}
-  absl::Status Begin(const TraceHeader& header) override { return absl::OkStatus(); }
+  absl::Status Begin(const TraceHeader& header) override;
   absl::Status Add(const TraceEvent& event) override;
   absl::Status Finish(const TraceHeader& trailer) override { return absl::OkStatus(); }
 
   // In order of appearance.
   const std::vector<KeyAveragesRow>& rows() const { return rows_; }
   int64_t SelfTotal() const;
+  // Time of all work of devices; 0 if there was none.
+  int64_t DeviceTotal() const { return device_total_; }
   // If above 0, self times and memory are estimates (see SpanStacks).
   int64_t num_unordered() const { return stacks_.num_unordered(); }
 
@@ -84,12 +97,22 @@ class KeyAverages : public TraceSink {
   int64_t RowOf(const TraceEvent& event);
   static void AddSample(int64_t duration_ns, KeyAveragesRow* row);
   void AddSpan(const TraceEvent& event);
+  void AddDeviceSpan(const TraceEvent& event);
   void AddMemory(const TraceEvent& event);
 
   const KeyAveragesOptions options_;
   std::vector<KeyAveragesRow> rows_;
   absl::flat_hash_map<std::string, int64_t> row_of_key_;
-  SpanStacks<int64_t> stacks_;  // Of rows.
+  // A span that is open, or that may have caused later work of a device.
+  struct Caller {
+    int64_t row = kNoRow;
+    int64_t external_id = 0;
+    int64_t outer = 0;  // External id of the span around it; 0: none.
+  };
+  SpanStacks<Caller> stacks_;
+  bool has_devices_ = false;
+  absl::flat_hash_map<int64_t, Caller> callers_;  // By External id; only with devices.
+  int64_t device_total_ = 0;
   std::string key_;
 };
 

@@ -22,6 +22,9 @@ constexpr SortKey kSortKeys[] = {
     {"self_cpu_time_total", [](const Row& r) { return double(r.self_ns); }},
     {"cpu_time_total", [](const Row& r) { return double(r.total_ns); }},
     {"cpu_time", [](const Row& r) { return double(r.total_ns) / double(r.calls); }},
+    {"self_device_time_total", [](const Row& r) { return double(r.self_device_ns); }},
+    {"device_time_total", [](const Row& r) { return double(r.device_ns); }},
+    {"device_time", [](const Row& r) { return double(r.device_ns) / double(r.calls); }},
     {"median", [](const Row& r) { return double(r.MedianNs()); }},
     {"count", [](const Row& r) { return double(r.calls); }},
     {"self_cpu_memory_usage", [](const Row& r) { return double(r.self_memory); }},
@@ -74,7 +77,7 @@ std::string OfRoofline(const Row& row, const Roofline& roofline) {
   if (roofline.gbytes_per_second > 0) {
     least_ns = std::max(least_ns, static_cast<double>(row.bytes) / roofline.gbytes_per_second);
   }
-  return least_ns > 0 ? Percent(least_ns, static_cast<double>(row.measured_ns)) : "--";
+  return least_ns > 0 ? Percent(least_ns, static_cast<double>(row.RatedNs())) : "--";
 }
 
 // Columns of rows that are steps of a plan.
@@ -104,13 +107,35 @@ std::vector<Column> TimeColumns(const TableOptions& options, double self_total) 
   };
 }
 
+// Device times, in torch's words. Work of a device has a row of its own, and is also part of the
+// rows of its causes.
+std::vector<Column> DeviceColumns(const std::string& device, double device_total) {
+  const auto shown = [](int64_t nanoseconds) {
+    return nanoseconds > 0 ? FormatNanos(double(nanoseconds)) : "--";
+  };
+  return {
+      {absl::StrCat("Self ", device), [=](const Row& r) { return shown(r.self_device_ns); }},
+      {absl::StrCat("Self ", device, " %"),
+       [=](const Row& r) {
+         return r.self_device_ns > 0 ? Percent(double(r.self_device_ns), device_total) : "--";
+       }},
+      {absl::StrCat(device, " total"), [=](const Row& r) { return shown(r.device_ns); }},
+      {absl::StrCat(device, " time avg"),
+       [=](const Row& r) { return shown(r.device_ns / std::max<int64_t>(r.calls, 1)); }},
+  };
+}
+
 std::vector<Column> ColumnsFor(const std::vector<Row>& rows, const TableOptions& options,
-                               double self_total) {
+                               double self_total, const std::string& device, double device_total) {
   const auto any = [&](auto has) { return std::any_of(rows.begin(), rows.end(), has); };
   const Roofline roofline = options.roofline;
   const bool steps = any([](const Row& r) { return !r.ran_by.empty(); });
   std::vector<Column> columns =
       steps ? StepColumns(options, self_total) : TimeColumns(options, self_total);
+  if (device_total > 0) {
+    const std::vector<Column> more = DeviceColumns(device, device_total);
+    columns.insert(columns.end(), more.begin(), more.end());
+  }
   if (any([](const Row& r) { return r.total_memory != 0 || r.self_memory != 0; })) {
     columns.push_back({"CPU Mem", [](const Row& r) { return FormatBytes(r.total_memory); }});
     columns.push_back({"Self CPU Mem", [](const Row& r) { return FormatBytes(r.self_memory); }});
@@ -126,13 +151,13 @@ std::vector<Column> ColumnsFor(const std::vector<Row>& rows, const TableOptions&
                          return r.flops > 0 ? absl::StrFormat("%.3f", double(r.flops) / 1e6) : "--";
                        }});
     columns.push_back({"GFLOP/s", [](const Row& r) {
-                         return r.flops > 0 ? absl::StrFormat("%.2f", Rate(r.flops, r.measured_ns))
+                         return r.flops > 0 ? absl::StrFormat("%.2f", Rate(r.flops, r.RatedNs()))
                                             : "--";
                        }});
   }
   if (bytes) {
     columns.push_back({"GB/s", [](const Row& r) {
-                         return r.bytes > 0 ? absl::StrFormat("%.2f", Rate(r.bytes, r.measured_ns))
+                         return r.bytes > 0 ? absl::StrFormat("%.2f", Rate(r.bytes, r.RatedNs()))
                                             : "--";
                        }});
   }
@@ -212,10 +237,17 @@ absl::StatusOr<std::string> KeyAverages::Table(const TableOptions& options) cons
     rows.resize(static_cast<size_t>(options.row_limit));
   }
   const int64_t self_total = SelfTotal();
-  std::string text = Layout(ColumnsFor(rows, options, static_cast<double>(self_total)), rows);
+  const std::string device = has_devices_ ? "CUDA" : "Device";
+  std::string text = Layout(ColumnsFor(rows, options, static_cast<double>(self_total), device,
+                                       static_cast<double>(device_total_)),
+                            rows);
   if (rows.size() < all) absl::StrAppend(&text, "(", all - rows.size(), " more rows)\n");
   absl::StrAppend(&text, "Self CPU time total: ", FormatNanos(static_cast<double>(self_total)),
                   "\n");
+  if (device_total_ > 0) {
+    absl::StrAppend(&text, "Self ", device,
+                    " time total: ", FormatNanos(static_cast<double>(device_total_)), "\n");
+  }
   return text;
 }
 
