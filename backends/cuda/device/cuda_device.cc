@@ -19,6 +19,17 @@ CuAddress AddressOf(const char* address) { return reinterpret_cast<CuAddress>(ad
 
 }  // namespace
 
+void StepLabels::Add(const StepLabels& more) {
+  if (works == 0) first = more.first;
+  last = more.last;
+  works += more.works;
+}
+
+void StepLabels::Add(const std::string& label) {
+  if (works++ == 0) first = label;
+  last = label;
+}
+
 class CudaDevice::Piece : public DeviceMemory {
  public:
   Piece(CudaDevice& device, CuAddress address, int64_t bytes)
@@ -104,11 +115,11 @@ absl::Status CudaDevice::Check(CuResult result, absl::string_view call) {
     const std::string report = libraries_.emulation.report();
     if (!report.empty()) absl::StrAppend(&text, ": ", report);
   }
-  if (labels_ == 1) {
-    absl::StrAppend(&text, "; in ", first_label_);
-  } else if (labels_ > 1) {
-    absl::StrAppend(&text, "; in one of ", labels_, " launches from ", first_label_, " to ",
-                    last_label_);
+  if (labels_.works == 1) {
+    absl::StrAppend(&text, "; in ", labels_.first);
+  } else if (labels_.works > 1) {
+    absl::StrAppend(&text, "; in one of ", labels_.works, " launches from ", labels_.first, " to ",
+                    labels_.last);
   }
   return absl::InternalError(absl::StrCat(text, "; this process cannot use the GPU any more"));
 }
@@ -121,7 +132,7 @@ absl::Status CudaDevice::CheckNotRecording(absl::string_view call) const {
 absl::Status CudaDevice::Synchronize(absl::string_view call) {
   WEFT_RETURN_IF_ERROR(CheckNotRecording(call));
   const absl::Status status = Check(driver_.stream_synchronize(stream_), call);
-  labels_ = 0;
+  labels_.works = 0;
   return status;
 }
 
@@ -218,8 +229,7 @@ void CudaDevice::Forget(const OperandRange& range) {
 }
 
 void CudaDevice::Note(const std::string& label) {
-  if (labels_++ == 0) first_label_ = label;
-  last_label_ = label;
+  (builder_ != nullptr ? recorded_ : labels_).Add(label);
 }
 
 void CudaDevice::ShowOperands(absl::Span<const OperandRange> operands) {
@@ -268,10 +278,9 @@ absl::Status CudaDevice::Submit(absl::Span<const OperandRange> operands, const s
 
 // --- Recordings --------------------------------------------------------------------------
 
-// Labels of the work are those of its replays.
 absl::Status CudaDevice::BeginRecording() {
   WEFT_RETURN_IF_ERROR(CheckNotRecording("cuGraphCreate"));
-  WEFT_RETURN_IF_ERROR(Wait());
+  recorded_.works = 0;
   builder_ = std::make_unique<GraphBuilder>(driver_, context_->get());
   const absl::Status status = Check(builder_->Begin(), "cuGraphCreate");
   if (!status.ok()) builder_ = nullptr;
@@ -285,26 +294,18 @@ absl::StatusOr<std::unique_ptr<Recording>> CudaDevice::EndRecording(
   std::unique_ptr<GraphRecording> old(static_cast<GraphRecording*>(reuse.release()));
   std::unique_ptr<GraphRecording> made;
   bool updated = false;
-  const int64_t works = std::exchange(labels_, 0);
   WEFT_RETURN_IF_ERROR(
       Check(builder->Finish(std::move(old), &made, &updated), "cuGraphInstantiate"));
   ++(updated ? graph_updates_ : graph_instantiations_);
-  made->first_label = first_label_;
-  made->last_label = last_label_;
-  made->works = works;
+  made->labels = recorded_;
   return made;
 }
 
-void CudaDevice::DropRecording() {
-  builder_ = nullptr;
-  labels_ = 0;
-}
+void CudaDevice::DropRecording() { builder_ = nullptr; }
 
 absl::Status CudaDevice::Replay(Recording& recording) {
   const auto& graph = static_cast<const GraphRecording&>(recording);
-  if (labels_ == 0) first_label_ = graph.first_label;
-  last_label_ = graph.last_label;
-  labels_ += graph.works;
+  labels_.Add(graph.labels);
   ++graph_launches_;
   return Check(driver_.graph_launch(graph.exec(), stream_), "cuGraphLaunch");
 }

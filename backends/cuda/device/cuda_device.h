@@ -39,6 +39,18 @@ struct LaunchShape {
   unsigned shared_bytes = 0;  // Dynamic shared memory.
 };
 
+// Steps whose work was submitted, for errors that are reported late: the first, the last, and the
+// number of works.
+struct StepLabels {
+  std::string first;
+  std::string last;
+  int64_t works = 0;
+
+  // `more` was submitted behind these.
+  void Add(const StepLabels& more);
+  void Add(const std::string& label);
+};
+
 class CudaDevice : public Device {
  public:
   // FailedPrecondition if there is no such device.
@@ -109,7 +121,6 @@ class CudaDevice : public Device {
   absl::Status MakePool();
   absl::Status Check(CuResult result, absl::string_view call);
   absl::Status Synchronize(absl::string_view call);
-  // Remembers a step for errors that are reported late.
   void Note(const std::string& label);
   // Internal while work is recorded.
   absl::Status CheckNotRecording(absl::string_view call) const;
@@ -132,11 +143,8 @@ class CudaDevice : public Device {
   int64_t graph_launches_ = 0;
   int64_t graph_instantiations_ = 0;
   int64_t graph_updates_ = 0;
-  // Steps launched since the last synchronization, for errors that are reported late: the first,
-  // the last, and their number.
-  std::string first_label_;
-  std::string last_label_;
-  int64_t labels_ = 0;
+  StepLabels labels_;    // Since the last synchronization.
+  StepLabels recorded_;  // Of the recording that is being made.
 };
 
 }  // namespace weft::cuda

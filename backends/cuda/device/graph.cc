@@ -2,8 +2,6 @@
 
 #include <utility>
 
-#include "backends/cuda/device/cuda_device.h"
-
 namespace weft::cuda {
 
 GraphBuilder::~GraphBuilder() {

@@ -4,19 +4,16 @@
 
 #include <cstdint>
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "absl/functional/function_ref.h"
 #include "absl/types/span.h"
+#include "backends/cuda/device/cuda_device.h"
 #include "backends/cuda/device/memory_order.h"
 #include "backends/cuda/driver/driver_api.h"
 #include "backends/runtime/device.h"
 
 namespace weft::cuda {
-
-struct LaunchShape;
-struct OperandRange;
 
 // An executable graph.
 class GraphRecording : public Recording {
@@ -26,9 +23,7 @@ class GraphRecording : public Recording {
   ~GraphRecording() override { driver_.graph_exec_destroy(exec_); }
 
   CuGraphExec exec() const { return exec_; }
-  // The first and the last step, for errors that are reported late.
-  std::string first_label, last_label;
-  int64_t works = 0;
+  StepLabels labels;
 
  private:
   const DriverApi& driver_;
@@ -55,7 +50,6 @@ class GraphBuilder {
   // differ; `reuse` may be null. `updated` says which of the two it was.
   CuResult Finish(std::unique_ptr<GraphRecording> reuse, std::unique_ptr<GraphRecording>* made,
                   bool* updated);
-  int64_t nodes() const { return static_cast<int64_t>(nodes_.size()); }
 
  private:
   using AddNode =

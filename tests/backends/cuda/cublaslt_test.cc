@@ -22,7 +22,7 @@ using testing::HasSubstr;
 class LtProgram : public EmulatedProgram {
  public:
   explicit LtProgram(const std::string& text)
-      : EmulatedProgram(text, {{"cuda-driver", "emulated"}}) {}
+      : EmulatedProgram(text, {{"cuda-driver", "emulated"}, {"cuda-graphs", "off"}}) {}
   int64_t calls() const { return CounterOf(counters(), "cublaslt_calls"); }
 };
 
@@ -401,7 +401,7 @@ TEST(CudaCublasLt, RunsAgainAfterEveryFailure) {
        {"cublasLtCreate", "cublasLtMatmulDescCreate", "cublasLtMatmulDescSetAttribute",
         "cublasLtMatrixLayoutCreate", "cublasLtMatrixLayoutSetAttribute",
         "cublasLtMatmulPreferenceCreate", "cublasLtMatmulPreferenceSetAttribute",
-        "cublasLtMatmulAlgoGetHeuristic", "cublasLtMatmul", "cuMemAlloc_v2"}) {
+        "cublasLtMatmulAlgoGetHeuristic", "cublasLtMatmul", "cuMemAllocFromPoolAsync"}) {
     int failures = 0;
     for (unsigned n = 1;; ++n) {
       LtProgram program(R"(
@@ -462,10 +462,10 @@ TEST(CudaCublasLt, AllocatesNothingInASteadyState) {
   LtProgram program(kLayers);
   program.ExpectAsReference(LayerInputs(8));
   const int64_t objects = Count("library_objects");
-  const int64_t allocations = Count("calls cuMemAlloc_v2");
+  const int64_t allocations = Count("calls cuMemAllocFromPoolAsync");
   for (int i = 0; i < 3; ++i) program.ExpectAsReference(LayerInputs(8));
   EXPECT_EQ(Count("library_objects"), objects);
-  EXPECT_EQ(Count("calls cuMemAlloc_v2"), allocations);
+  EXPECT_EQ(Count("calls cuMemAllocFromPoolAsync"), allocations);
   EXPECT_GT(CounterOf(program.counters(), "scratch_bytes"), 0);
 }
 
