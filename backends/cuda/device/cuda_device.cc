@@ -7,6 +7,7 @@
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "backends/cuda/device/graph.h"
+#include "backends/cuda/device/staging.h"
 #include "base/status_macros.h"
 
 namespace weft::cuda {
@@ -80,6 +81,7 @@ absl::Status CudaDevice::Setup() {
   WEFT_RETURN_IF_ERROR(MakeCurrent());
   WEFT_RETURN_IF_ERROR(
       Check(driver_.stream_create(&stream_, kCuStreamNonBlocking), "cuStreamCreate"));
+  staging_ = std::make_unique<InputStaging>(driver_, *context_);
   int pools = 0;
   WEFT_RETURN_IF_ERROR(attribute(&pools, kCuMemoryPools));
   return pools != 0 ? MakePool() : absl::OkStatus();
@@ -133,6 +135,7 @@ absl::Status CudaDevice::Synchronize(absl::string_view call) {
   WEFT_RETURN_IF_ERROR(CheckNotRecording(call));
   const absl::Status status = Check(driver_.stream_synchronize(stream_), call);
   labels_.works = 0;
+  staging_->Release();
   return status;
 }
 
@@ -155,7 +158,13 @@ absl::StatusOr<std::unique_ptr<DeviceMemory>> CudaDevice::Allocate(int64_t bytes
   return std::make_unique<Piece>(*this, address, least);
 }
 
-absl::Status CudaDevice::CopyInLater(char* to, const void* from, int64_t bytes) {
+bool CudaDevice::IsLocked(const void* memory) const {
+  unsigned type = 0;
+  const auto address = static_cast<CuAddress>(reinterpret_cast<uintptr_t>(memory));
+  return driver_.pointer_attribute(&type, kCuPointerMemoryType, address) != kCuInvalidValue;
+}
+
+absl::Status CudaDevice::SubmitCopyIn(char* to, const void* from, int64_t bytes) {
   if (bytes == 0) return absl::OkStatus();
   WEFT_RETURN_IF_ERROR(CheckNotRecording("cuMemcpyHtoDAsync"));
   return Check(driver_.copy_in(AddressOf(to), from, static_cast<size_t>(bytes), stream_),
@@ -164,12 +173,18 @@ absl::Status CudaDevice::CopyInLater(char* to, const void* from, int64_t bytes) 
 
 // The driver has read pageable memory when the call returns, but not memory that is page-locked.
 absl::Status CudaDevice::CopyIn(char* to, const void* from, int64_t bytes) {
-  WEFT_RETURN_IF_ERROR(CopyInLater(to, from, bytes));
-  unsigned type = 0;
-  const auto address = static_cast<CuAddress>(reinterpret_cast<uintptr_t>(from));
-  const CuResult known = driver_.pointer_attribute(&type, kCuPointerMemoryType, address);
-  if (bytes == 0 || known == kCuInvalidValue) return absl::OkStatus();
+  WEFT_RETURN_IF_ERROR(SubmitCopyIn(to, from, bytes));
+  if (bytes == 0 || !IsLocked(from)) return absl::OkStatus();
   return Synchronize("cuStreamSynchronize behind a copy to the device");
+}
+
+absl::Status CudaDevice::CopyInLater(char* to, const void* from, int64_t bytes) {
+  CuResult result = kCuSuccess;
+  if (bytes >= InputStaging::kLeastBytes && !IsLocked(from) &&
+      staging_->Copy(AddressOf(to), from, bytes, stream_, &result)) {
+    return Check(result, "cuMemcpyHtoDAsync");
+  }
+  return SubmitCopyIn(to, from, bytes);
 }
 
 absl::Status CudaDevice::CopyOutLater(void* to, const char* from, int64_t bytes) {
@@ -300,6 +315,8 @@ absl::StatusOr<std::unique_ptr<Recording>> CudaDevice::EndRecording(
   made->labels = recorded_;
   return made;
 }
+
+void CudaDevice::set_copy_threads(int threads) { staging_->set_threads(threads); }
 
 void CudaDevice::DropRecording() { builder_ = nullptr; }
 

@@ -24,6 +24,7 @@
 namespace weft::cuda {
 
 class GraphBuilder;
+class InputStaging;
 
 // Memory that submitted work may access. It orders the work in a graph, and the emulation refuses
 // other accesses.
@@ -93,6 +94,8 @@ class CudaDevice : public Device {
       std::unique_ptr<Recording> reuse) override;
   void DropRecording() override;
   absl::Status Replay(Recording& recording) override;
+  // Large inputs are copied by that many threads; below two, by the driver.
+  void set_copy_threads(int threads);
   void set_graphs(bool graphs) { graphs_ = graphs; }
   int64_t graph_launches() const { return graph_launches_; }
   int64_t graph_instantiations() const { return graph_instantiations_; }
@@ -119,6 +122,9 @@ class CudaDevice : public Device {
   CudaDevice(const Libraries& libraries, CuDevice device);
   absl::Status Setup();
   absl::Status MakePool();
+  absl::Status SubmitCopyIn(char* to, const void* from, int64_t bytes);
+  // True for memory of the host that the driver has page-locked.
+  bool IsLocked(const void* memory) const;
   absl::Status Check(CuResult result, absl::string_view call);
   absl::Status Synchronize(absl::string_view call);
   void Note(const std::string& label);
@@ -131,6 +137,7 @@ class CudaDevice : public Device {
   const DriverApi& driver_;
   const CuDevice device_;
   std::shared_ptr<PrimaryContext> context_;
+  std::unique_ptr<InputStaging> staging_;
   CuMemoryPool pool_ = nullptr;  // Null: the device has none.
   CuStream stream_ = nullptr;
   int multiprocessors_ = 1;

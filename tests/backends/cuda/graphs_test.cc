@@ -331,6 +331,52 @@ TEST_F(CudaGraphDevice, CapturesLibraries) {
   EXPECT_EQ(First(1), 1.0f);
 }
 
+// Large inputs go through page-locked memory, once there is enough of it, in pieces by threads.
+TEST_F(CudaGraphDevice, CopiesLargeInputsByThreads) {
+  const EmulationApi& emulation = Emulated().emulation;
+  device_->set_copy_threads(3);
+  constexpr int64_t kLarge = (int64_t{5} << 20) + 12;
+  const auto memory = *device_->Allocate(2 * kLarge, profiler::MemoryCategory::kTemporary);
+  for (int run = 0; run < 3; ++run) {
+    std::vector<char> sent[2];
+    for (auto& bytes : sent) bytes.resize(kLarge);
+    for (int64_t i = 0; i < kLarge; ++i) {
+      sent[0][i] = static_cast<char>(i * 7 + run);
+      sent[1][i] = static_cast<char>(i / 3 - run);
+    }
+    const std::vector<char> first = sent[0];
+    const int64_t copies = emulation.counter("calls cuMemcpyHtoDAsync_v2");
+    for (int i = 0; i < 2; ++i) {
+      char* const to = memory->data() + i * kLarge;
+      ASSERT_TRUE(device_->CopyInLater(to, sent[i].data(), kLarge).ok());
+    }
+    const int64_t pieces = emulation.counter("calls cuMemcpyHtoDAsync_v2") - copies;
+    EXPECT_EQ(pieces, run == 0 ? 2 : 22);
+    std::vector<char> got(2 * kLarge);
+    ASSERT_TRUE(device_->CopyOut(got.data(), memory->data(), 2 * kLarge).ok());
+    EXPECT_TRUE(std::equal(first.begin(), first.end(), got.begin()));
+    EXPECT_TRUE(std::equal(sent[1].begin(), sent[1].end(), got.begin() + kLarge));
+  }
+  // An error in one piece.
+  std::vector<char> bytes(kLarge);
+  emulation.fail_at("cuMemcpyHtoDAsync_v2", 4, kCuOutOfMemory);
+  EXPECT_EQ(device_->CopyInLater(memory->data(), bytes.data(), kLarge).code(),
+            absl::StatusCode::kResourceExhausted);
+  ASSERT_TRUE(device_->Wait().ok());
+  ASSERT_TRUE(device_->CopyInLater(memory->data(), bytes.data(), kLarge).ok());
+  ASSERT_TRUE(device_->Wait().ok());
+}
+
+// A copy from page-locked memory that may change at once.
+TEST_F(CudaGraphDevice, CopiesFromLockedMemory) {
+  const auto locked = device_->AllocateHost(kBytes, profiler::MemoryCategory::kOutput);
+  auto* const values = reinterpret_cast<float*>(locked->data());
+  std::fill_n(values, 64, 3.0f);
+  ASSERT_TRUE(device_->CopyIn(memory_[1]->data(), values, kBytes).ok());
+  std::fill_n(values, 64, 4.0f);
+  EXPECT_EQ(First(1), 3.0f);
+}
+
 // A range that says too little is found, whatever the order of the nodes.
 TEST_F(CudaGraphDevice, MissingEdgesAreFound) {
   for (const bool reads : {false, true}) {
