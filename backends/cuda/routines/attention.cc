@@ -179,7 +179,7 @@ class AttentionCode : public StepCode {
 absl::StatusOr<LaunchShape> GridOf(const AttentionShape& shape, const AttentionSizes& sizes,
                                    const CudaDevice& device) {
   if (shape.form == AttentionForm::kPlain) {
-    return GridOf(sizes.heads * sizes.queries, device.multiprocessors());
+    return cuda::GridOf(sizes.heads * sizes.queries, device.multiprocessors());
   }
   const int64_t blocks = sizes.heads * sizes.tiles * sizes.splits;
   if (blocks > kMaxSize) return absl::UnimplementedError("more than 2^31 blocks of attention");
