@@ -106,7 +106,7 @@ absl::StatusOr<std::unique_ptr<StepCode>> CudaLauncher::CompileLibrary(const Ste
   const MakeRoutine make = FindRoutine(request.step.op->name());
   absl::StatusOr<std::unique_ptr<StepCode>> code =
       absl::UnimplementedError("there is no kernel for this op");
-  if (make != nullptr) code = make({device_, units_, cublaslt_}, request);
+  if (make != nullptr) code = make({device_, units_, cublaslt_, packed_}, request);
   if (!absl::IsUnimplemented(code.status())) return code;
   Remark(request, code.status().message());
   return nullptr;
@@ -114,7 +114,7 @@ absl::StatusOr<std::unique_ptr<StepCode>> CudaLauncher::CompileLibrary(const Ste
 
 absl::StatusOr<std::unique_ptr<StepCode>> CudaLauncher::CompileCopy(const RunView& from,
                                                                     const RunView& to) {
-  auto code = MakeCopy({device_, units_, cublaslt_}, from, to);
+  auto code = MakeCopy({device_, units_, cublaslt_, packed_}, from, to);
   if (absl::IsUnimplemented(code.status())) return nullptr;
   return code;
 }

@@ -19,6 +19,7 @@
 #include "backends/cuda/device/modules.h"
 #include "backends/cuda/emit/emit_cuda.h"
 #include "backends/cuda/kernel_code.h"
+#include "backends/cuda/routines/packed_weights.h"
 #include "backends/runtime/step_launcher.h"
 #include "base/host_buffer.h"
 
@@ -28,7 +29,11 @@ class CudaLauncher : public StepLauncher {
  public:
   // `device` outlives it. `cublaslt`: the place of cuBLASLt (CublasLt).
   CudaLauncher(CudaDevice& device, std::string cublaslt)
-      : device_(device), loader_(device), units_(loader_), cublaslt_(device, std::move(cublaslt)) {}
+      : device_(device),
+        loader_(device),
+        units_(loader_),
+        cublaslt_(device, std::move(cublaslt)),
+        packed_(device) {}
 
   // Keeps compiled units in a folder.
   void set_cache(CubinCache cache) { loader_.set_cache(std::move(cache)); }
@@ -77,6 +82,7 @@ class CudaLauncher : public StepLauncher {
   absl::flat_hash_map<const Kernel*, Found> kernels_;
   UnitCache units_;  // Of routines.
   CublasLt cublaslt_;
+  PackedWeights packed_;
   std::unique_ptr<DeviceMemory> flags_;
   std::shared_ptr<HostBuffer> flags_copy_;
   std::vector<std::string> flag_labels_;  // By flag.

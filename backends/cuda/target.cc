@@ -27,19 +27,38 @@ target cuda {
     dtypes = [f32, f16, bf16]
     strided = [0, 1, 2, 3, result]
   }
+  routine convolution {
+    ops = [convolution]
+    dtypes = [f32, f16, bf16, f64]
+    result_dtypes = [f32, f16, bf16, f64]
+    min_rank = 3
+    max_rank = 5
+    strided = [0, 1, 2, result]
+    channel_dim = 1
+    prefers_channels_last = true
+  }
+  routine pooling {
+    ops = [max_pool, avg_pool]
+    dtypes = [i8, u8, i16, u16, i32, u32, i64, u64, f32, f16, bf16, f64]
+    min_rank = 3
+    max_rank = 5
+    strided = [0, result]
+    channel_dim = 1
+    prefers_channels_last = true
+  }
   epilogue {
     ops = [relu, hardtanh, leaky_relu, tanh, sigmoid, silu, hardswish, abs, exp, sqrt, gelu]
-    routines = [matmul]
+    routines = [matmul, convolution]
   }
   epilogue {
     ops = [add, mul, maximum, minimum]
-    routines = [matmul]
+    routines = [matmul, convolution]
     operand_sizes = [same, channels, scalar, other]
     either_operand = true
   }
   epilogue {
     ops = [sub, div]
-    routines = [matmul]
+    routines = [matmul, convolution]
     operand_sizes = [same, channels, scalar, other]
     absent_attrs = [rounding_mode]
   }

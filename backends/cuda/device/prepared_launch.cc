@@ -19,10 +19,10 @@ void PreparedLaunch::AddOperand(int operand, int64_t begin, const Extent& extent
   pointers_.push_back({operand, begin, extent, words_.size() - 1, operands_.size() - 1});
 }
 
-void PreparedLaunch::AddScratch(int64_t bytes) {
+void PreparedLaunch::AddScratch(int64_t bytes, int64_t begin) {
   AddWords(1);
   operands_.emplace_back();
-  pointers_.push_back({kScratch, 0, {0, bytes}, words_.size() - 1, operands_.size() - 1});
+  pointers_.push_back({kScratch, begin, {-begin, begin + bytes}, words_.size() - 1, operands_.size() - 1});
 }
 
 void PreparedLaunch::AddFixed(const char* address, int64_t bytes) {

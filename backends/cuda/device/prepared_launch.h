@@ -26,8 +26,8 @@ class PreparedLaunch {
   // `operand`: its number in LaunchMemory::all; -1: a null pointer. The pointer is `begin` bytes
   // behind the operand's first element.
   void AddOperand(int operand, int64_t begin, const Extent& extent);
-  // The first `bytes` bytes of the scratch memory; they are written.
-  void AddScratch(int64_t bytes);
+  // `bytes` bytes of the scratch memory from `begin` on; they are written.
+  void AddScratch(int64_t bytes, int64_t begin = 0);
   // Memory that lives as long as the step; it is written.
   void AddFixed(const char* address, int64_t bytes);
   void AddValue(int64_t value);

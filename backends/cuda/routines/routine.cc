@@ -1,7 +1,9 @@
 #include "backends/cuda/routines/routine.h"
 
 #include "backends/cuda/routines/attention.h"
+#include "backends/cuda/routines/convolution.h"
 #include "backends/cuda/routines/matmul.h"
+#include "backends/cuda/routines/pooling.h"
 
 namespace weft::cuda {
 namespace {
@@ -12,8 +14,11 @@ struct Entry {
 };
 
 constexpr Entry kRoutines[] = {
+    {"avg_pool", MakePooling},
+    {"convolution", MakeConvolution},
     {"linear", MakeMatmul},
     {"matmul", MakeMatmul},
+    {"max_pool", MakePooling},
     {"scaled_dot_product_attention", MakeAttention},
 };
 

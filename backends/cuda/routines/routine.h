@@ -10,6 +10,7 @@
 #include "backends/cuda/device/cublaslt.h"
 #include "backends/cuda/device/cuda_device.h"
 #include "backends/cuda/device/modules.h"
+#include "backends/cuda/routines/packed_weights.h"
 #include "backends/runtime/step_launcher.h"
 
 namespace weft::cuda {
@@ -19,6 +20,7 @@ struct RoutineContext {
   CudaDevice& device;
   UnitCache& units;
   CublasLt& cublaslt;
+  PackedWeights& packed;
 };
 
 // Code for a library step. Unimplemented: the routine has none for these operands; the message says

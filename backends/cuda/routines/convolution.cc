@@ -1,0 +1,445 @@
+#include "backends/cuda/routines/convolution.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "backends/cuda/device/prepared_launch.h"
+#include "backends/cuda/routines/convolution_unit.h"
+#include "backends/cuda/routines/epilogue.h"
+#include "backends/cuda/routines/joined_dims.h"
+#include "backends/cuda/routines/routine_code.h"
+#include "backends/runtime/step_names.h"
+#include "base/status_macros.h"
+#include "graph/ir/attrs.h"
+
+namespace weft::cuda {
+namespace {
+
+// Groups of fewer filters are computed one element at a time.
+constexpr int64_t kFewColumns = 16;
+// Sizes and positions within a dim are computed in 32 bits.
+constexpr int64_t kMaxPosition = int64_t{1} << 29;
+// Multiprocessors that the tiles are chosen for.
+constexpr int64_t kMultiprocessors = 132;
+
+int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+int64_t RoundUp(int64_t a, int64_t b) { return CeilDiv(a, b) * b; }
+
+int64_t CountTiles(const ConvolutionTile& tile, const ConvolutionSizes& sizes) {
+  return CeilDiv(sizes.rows, tile.rows) * CeilDiv(sizes.columns, tile.columns) * sizes.groups;
+}
+int64_t CountBlocks(const ConvolutionTile& tile, const ConvolutionSizes& sizes) {
+  return CountTiles(tile, sizes) * sizes.parts;
+}
+
+// --- Sizes -------------------------------------------------------------------------------
+
+std::vector<int64_t> ValuesOf(absl::Span<const SymInt> numbers) {
+  std::vector<int64_t> values;
+  for (const SymInt s : numbers) values.push_back(s.value());
+  return values;
+}
+
+// The rows of y and of the epilogue's operands: images and points.
+void SetRows(const RunView& y, const EpilogueCode& epilogue, ConvolutionSizes* sizes,
+             std::vector<ConvolutionOperand>* operands) {
+  std::vector<Dim> dims;
+  for (int d = 0; d < y.rank(); ++d) {
+    if (d == 1) continue;
+    dims.push_back({y.dims[d], {y.strides[d]}});
+    for (const EpilogueOperand& o : epilogue.operands) dims.back().strides.push_back(o.strides[d]);
+  }
+  dims = Join(dims);
+  if (dims.empty()) dims.push_back({1, std::vector<int64_t>(epilogue.operands.size() + 1)});
+  sizes->row_rank = static_cast<int64_t>(dims.size());
+  sizes->y_column = y.strides[1];
+  for (const EpilogueOperand& o : epilogue.operands) {
+    operands->emplace_back();
+    operands->back().column = o.strides[1];
+  }
+  for (size_t d = 0; d < dims.size(); ++d) {
+    sizes->row_dims[d] = dims[d].size;
+    sizes->y[d] = dims[d].strides[0];
+    for (size_t o = 0; o < operands->size(); ++o) {
+      (*operands)[o].row[d] = dims[d].strides[o + 1];
+    }
+  }
+}
+
+absl::StatusOr<ConvolutionSizes> SizesOf(const Attrs& attrs, const RunView& x, const RunView& w,
+                                         const RunView& y) {
+  ConvolutionSizes sizes;
+  const bool transposed = attrs.Bool("transposed");
+  const std::vector<int64_t> stride = ValuesOf(attrs.Syms("stride"));
+  const std::vector<int64_t> padding = ValuesOf(attrs.Syms("padding"));
+  const std::vector<int64_t> dilation = ValuesOf(attrs.Syms("dilation"));
+  const int n = y.rank() - 2;
+  for (int i = 0; i < n; ++i) {
+    const int d = kMaxConvolutionDims - n + i;
+    sizes.in[d] = x.dims[2 + i];
+    sizes.out[d] = y.dims[2 + i];
+    sizes.taps[d] = w.dims[2 + i];
+    sizes.stride[d] = stride[i];
+    sizes.before[d] = padding[i];
+    sizes.dilation[d] = dilation[i];
+    sizes.x[d] = x.strides[2 + i];
+    sizes.w[d] = w.strides[2 + i];
+    for (const int64_t size : {sizes.in[d], sizes.out[d] * stride[i], sizes.taps[d] * dilation[i],
+                               std::abs(padding[i])}) {
+      if (size > kMaxPosition) return absl::UnimplementedError("a convolution of so large dims");
+    }
+  }
+  sizes.groups = attrs.Sym("groups").value();
+  sizes.rows = y.dims[0] * sizes.out[0] * sizes.out[1] * sizes.out[2];
+  sizes.columns = y.dims[1] / sizes.groups;
+  sizes.channels = x.dims[1] / sizes.groups;
+  sizes.x_image = x.strides[0];
+  sizes.x_channel = x.strides[1];
+  sizes.w_column = w.strides[transposed ? 1 : 0];
+  sizes.w_channel = w.strides[transposed ? 0 : 1];
+  sizes.w_group = w.strides[0] * (w.dims[0] / sizes.groups);
+  return sizes;
+}
+
+// True if all elements of the view lie at offsets of less than 31 bits, also those of windows that
+// are outside of it.
+bool IsNarrow(const RunView& view) {
+  int64_t reach = 0;
+  for (int d = 0; d < view.rank(); ++d) reach += std::abs(view.strides[d]) * view.dims[d];
+  return reach < (int64_t{1} << 30);
+}
+
+// True if neighbouring channels of x can be read in aligned groups. Memory begins at multiples of
+// 16 bytes.
+bool HasChannelGroups(const RunView& x, int64_t channels, int64_t group) {
+  bool even = x.strides[1] == 1 && channels % group == 0 && x.offset % group == 0;
+  for (int d = 0; d < x.rank(); ++d) {
+    even = even && (d == 1 || x.dims[d] == 1 || x.strides[d] % group == 0);
+  }
+  return even;
+}
+
+bool HasColumnGroups(const RunView& y, const ConvolutionSizes& sizes, int64_t group) {
+  bool even = sizes.y_column == 1 && sizes.columns % group == 0 && y.offset % group == 0;
+  for (int64_t d = 0; d < sizes.row_rank; ++d) {
+    even = even && (sizes.row_dims[d] == 1 || sizes.y[d] % group == 0);
+  }
+  return even;
+}
+
+// --- Code --------------------------------------------------------------------------------
+
+// Launches of kernels in their order.
+class ConvolutionCode : public StepCode {
+ public:
+  ConvolutionCode(CudaDevice& device, const StepRequest& request)
+      : device_(device), fresh_(request), label_(DescribeStep(request.plan, request.step)) {}
+
+  // Scratch memory for weights that each launch packs, and behind it for sums of parts.
+  void ReservePacked(int64_t bytes) { packed_bytes_ = RoundUp(bytes, 64); }
+  void ReserveSums(int64_t bytes) { sums_bytes_ = bytes; }
+  // Weights that were packed before.
+  void SetPacked(std::shared_ptr<DeviceMemory> packed) { packed_ = std::move(packed); }
+
+  void AddPacked(PreparedLaunch* launch) const {
+    if (packed_ != nullptr) {
+      launch->AddFixed(packed_->data(), packed_->size());
+    } else {
+      launch->AddScratch(packed_bytes_);
+    }
+  }
+  void AddSums(PreparedLaunch* launch) const { launch->AddScratch(sums_bytes_, packed_bytes_); }
+
+  void Add(std::shared_ptr<const CudaModule> module, PreparedLaunch launch) {
+    modules_.push_back(std::move(module));
+    launches_.push_back(std::move(launch));
+  }
+
+  absl::Status Launch(const LaunchMemory& memory) override {
+    fresh_.Forget(device_, memory);
+    device_.Forget(RangeOf(memory.scratch, {0, scratch_bytes()}));
+    for (PreparedLaunch& launch : launches_) {
+      WEFT_RETURN_IF_ERROR(launch.Submit(device_, memory, label_));
+    }
+    return absl::OkStatus();
+  }
+  int64_t scratch_bytes() const override { return packed_bytes_ + sums_bytes_; }
+  const char* runner() const override { return "library"; }
+  std::string routine() const override { return "convolution"; }
+
+ private:
+  CudaDevice& device_;
+  const FreshResults fresh_;
+  const std::string label_;
+  std::vector<std::shared_ptr<const CudaModule>> modules_;
+  std::vector<PreparedLaunch> launches_;
+  std::shared_ptr<DeviceMemory> packed_;
+  int64_t packed_bytes_ = 0, sums_bytes_ = 0;
+};
+
+// A step that is made.
+struct Making {
+  const RoutineContext& context;
+  const StepRequest& request;
+  EpilogueCode epilogue;
+  ConvolutionSizes sizes;
+  std::vector<ConvolutionOperand> operands;  // Of the epilogue.
+  int bias = -1;                             // Number of the argument.
+  bool transposed = false;
+};
+
+void AddOperand(const Making& making, int operand, PreparedLaunch* launch) {
+  const StepRequest& request = making.request;
+  const auto args = static_cast<int>(request.args.size());
+  const RunView absent;
+  const RunView& view = operand < 0      ? absent
+                        : operand < args ? request.args[operand]
+                                         : request.results[operand - args];
+  launch->AddOperand(operand, 0, ExtentOf(request, view));
+}
+
+// The bias, the result, and what the epilogue reads.
+void AddEnd(const Making& making, PreparedLaunch* launch) {
+  AddOperand(making, making.bias, launch);
+  AddOperand(making, static_cast<int>(making.request.args.size()), launch);
+  for (const EpilogueOperand& operand : making.epilogue.operands) {
+    AddOperand(making, operand.arg, launch);
+  }
+}
+
+std::string SizesText(const Making& making) {
+  std::string bytes = BytesOf(making.sizes);
+  for (const ConvolutionOperand& operand : making.operands) bytes += BytesOf(operand);
+  return bytes + BytesOf(ConvolutionOperand());
+}
+
+// Adds a launch of a kernel whose parameters `add` adds, but for the sizes.
+template <typename AddParameters>
+absl::Status AddKernel(const Making& making, const std::string& text, const char* name,
+                       const LaunchShape& shape, ConvolutionCode* code, AddParameters add) {
+  if (shape.blocks == 0) return absl::OkStatus();
+  WEFT_ASSIGN_OR_RETURN(auto module, making.context.units.Find(text));
+  WEFT_ASSIGN_OR_RETURN(const CuFunction function, module->Find(name));
+  PreparedLaunch launch(function, shape);
+  add(&launch);
+  launch.AddStruct(SizesText(making));
+  code->Add(std::move(module), std::move(launch));
+  return absl::OkStatus();
+}
+
+LaunchShape GridOfElements(const Making& making, int64_t elements) {
+  return GridOf(CeilDiv(elements, kRoutineThreads), making.context.device.multiprocessors());
+}
+
+// The address of the weights if they are constant, else null.
+const char* ConstantWeights(const StepRequest& request) {
+  const RunView& w = request.args[1];
+  const char* buffer = request.constants[w.buffer];
+  return buffer == nullptr ? nullptr : buffer + w.offset * (DTypeBits(w.dtype) / 8);
+}
+
+// Packs constant weights now, and others in each launch.
+absl::Status AddPack(const Making& making, const ConvolutionForm& form, ConvolutionCode* code) {
+  const ConvolutionSizes& sizes = making.sizes;
+  const std::string text = ConvolutionPackUnit(form.dtype, form.tensor_cores, form.channels_first);
+  const int64_t elements = sizes.groups * sizes.depth * sizes.width;
+  const int64_t bytes = elements * (DTypeBits(form.dtype) / 8);
+  const LaunchShape shape = GridOfElements(making, elements);
+  const char* constant = ConstantWeights(making.request);
+  if (constant == nullptr) {
+    code->ReservePacked(bytes);
+    return AddKernel(making, text, "weft_convolution_pack", shape, code,
+                     [&](PreparedLaunch* launch) {
+                       AddOperand(making, 1, launch);
+                       code->AddPacked(launch);
+                     });
+  }
+  // What the kernel reads of the sizes.
+  ConvolutionSizes packing;
+  packing.columns = sizes.columns;
+  packing.groups = sizes.groups;
+  packing.channels = sizes.channels;
+  packing.w_group = sizes.w_group;
+  packing.w_column = sizes.w_column;
+  packing.w_channel = sizes.w_channel;
+  packing.depth = sizes.depth;
+  packing.width = sizes.width;
+  std::copy_n(sizes.taps, 3, packing.taps);
+  std::copy_n(sizes.w, 3, packing.w);
+  const std::string key =
+      absl::StrCat(absl::Hex(reinterpret_cast<uintptr_t>(constant)), " ", DTypeName(form.dtype),
+                   " ", form.tensor_cores, form.channels_first, BytesOf(packing));
+  WEFT_ASSIGN_OR_RETURN(
+      auto packed, making.context.packed.Find(key, bytes, [&](char* to) -> absl::Status {
+        WEFT_ASSIGN_OR_RETURN(const auto module, making.context.units.Find(text));
+        WEFT_ASSIGN_OR_RETURN(const CuFunction function, module->Find("weft_convolution_pack"));
+        const char* addresses[] = {constant, to};
+        ConvolutionOperand none;
+        std::string all = BytesOf(packing) + BytesOf(none);
+        void* parameters[] = {&addresses[0], &addresses[1], &all[0]};
+        const OperandRange ranges[] = {
+            RangeOf(constant, ExtentOf(making.request, making.request.args[1]), false),
+            RangeOf(to, {0, bytes})};
+        return making.context.device.Launch(function, shape, parameters, ranges,
+                                            "the weights of a convolution");
+      }));
+  code->SetPacked(std::move(packed));
+  return absl::OkStatus();
+}
+
+absl::Status AddProduct(const Making& making, const ConvolutionForm& form, ConvolutionCode* code) {
+  const ConvolutionSizes& sizes = making.sizes;
+  const int64_t elements = sizes.groups * sizes.rows * sizes.columns;
+  code->ReserveSums(
+      sizes.parts == 1 ? 0 : elements * sizes.parts * (form.dtype == DType::kF64 ? 8 : 4));
+  const std::string text = ConvolutionUnit(form, making.epilogue.text);
+  LaunchShape shape;
+  shape.blocks = static_cast<unsigned>(CountBlocks(form.tile, sizes));
+  shape.threads = static_cast<unsigned>(form.tile.threads());
+  WEFT_RETURN_IF_ERROR(
+      AddKernel(making, text, "weft_convolution", shape, code, [&](PreparedLaunch* launch) {
+        AddOperand(making, 0, launch);
+        code->AddPacked(launch);
+        code->AddSums(launch);
+        AddEnd(making, launch);
+      }));
+  if (sizes.parts == 1) return absl::OkStatus();
+  return AddKernel(making, text, "weft_convolution_sum", GridOfElements(making, elements), code,
+                   [&](PreparedLaunch* launch) {
+                     code->AddSums(launch);
+                     AddEnd(making, launch);
+                   });
+}
+
+// What a kernel of these windows need not compute.
+void SetWindows(const ConvolutionSizes& sizes, ConvolutionForm* form) {
+  form->points = !form->transposed;
+  form->dims = 1;
+  for (int d = 0; d < kMaxConvolutionDims; ++d) {
+    const bool none =
+        sizes.in[d] == 1 && sizes.out[d] == 1 && sizes.taps[d] == 1 && sizes.before[d] == 0;
+    if (!none) form->dims = std::max(form->dims, kMaxConvolutionDims - d);
+    form->points = form->points && sizes.taps[d] == 1 && sizes.before[d] == 0 &&
+                   (sizes.out[d] - 1) * sizes.stride[d] < sizes.in[d];
+  }
+}
+
+// A product of matrices; false if it has none for these operands.
+bool SetForm(Making* making, ConvolutionForm* form) {
+  const StepRequest& request = making->request;
+  ConvolutionSizes& sizes = making->sizes;
+  const DType dtype = request.args[0].dtype;
+  const bool halves = DTypeBits(dtype) == 16;
+  if (halves && !making->context.device.has_tensor_cores()) return false;
+  if (sizes.groups > 1 && sizes.columns < kFewColumns) return false;
+  const int64_t taps = sizes.taps[0] * sizes.taps[1] * sizes.taps[2];
+  form->dtype = dtype;
+  form->tensor_cores = halves;
+  form->transposed = making->transposed;
+  SetWindows(sizes, form);
+  const int64_t group = ConvolutionGroup(dtype);
+  form->channel_groups = HasChannelGroups(request.args[0], sizes.channels, group);
+  form->channels_first = request.args[0].strides[1] != 1;
+  sizes.y_groups = HasColumnGroups(request.results[0], sizes, halves ? 2 : group);
+  // A multiple of every tile's depth.
+  sizes.depth = RoundUp(sizes.channels * taps, 32);
+  sizes.width = RoundUp(sizes.columns, group);
+  if (sizes.depth == 0) return false;
+  const ConvolutionSplit split = ChooseSplit(dtype, sizes);
+  form->tile = split.tile;
+  sizes.parts = split.parts;
+  sizes.part_steps = split.part_steps;
+  form->wide = !IsNarrow(request.args[0]) || sizes.rows + form->tile.rows >= kMaxPosition;
+  return sizes.groups * sizes.depth * sizes.width < kMaxPosition &&
+         CountBlocks(form->tile, sizes) < kMaxPosition;
+}
+
+// The argument that is the bias of `convolution`; -1: none. Arguments of the epilogue follow.
+int BiasOf(const StepRequest& request) {
+  size_t own = request.args.size();
+  for (const Epilogue& e : request.step.epilogue) {
+    if (e.arg >= 0) own = std::min(own, static_cast<size_t>(e.arg));
+  }
+  return own > 2 && request.args[2].present() ? 2 : -1;
+}
+
+}  // namespace
+
+std::vector<ConvolutionTile> ConvolutionTiles(DType dtype) {
+  if (dtype == DType::kF64) return {{64, 64, 8, 3, 2, 2, 2}};
+  if (DTypeBits(dtype) == 16) return {{128, 64, 32, 3, 2, 2, 2}, {64, 64, 32, 3, 2, 2, 3}};
+  return {{128, 128, 8, 4, 4, 2, 1, 4}, {64, 64, 16, 3, 2, 2, 4, 4}};
+}
+
+ConvolutionSplit ChooseSplit(DType dtype, const ConvolutionSizes& sizes) {
+  ConvolutionSplit best;
+  double best_cost = 0;
+  for (const ConvolutionTile& tile : ConvolutionTiles(dtype)) {
+    const int64_t tiles =
+        CeilDiv(sizes.rows, tile.rows) * CeilDiv(sizes.columns, tile.columns) * sizes.groups;
+    const int64_t steps = sizes.depth / tile.depth;
+    for (int64_t parts = 1; parts <= 32 && parts <= steps; ++parts) {
+      const int64_t part_steps = CeilDiv(steps, parts);
+      if (CeilDiv(steps, part_steps) != parts) continue;
+      // Blocks that run at once share a multiprocessor.
+      const int64_t waves = CeilDiv(tiles * parts, kMultiprocessors);
+      const double work = static_cast<double>(tile.rows) * tile.columns * tile.depth;
+      const double fill = tile.rows == 128 ? 1.0 : 1.25;
+      // An addition of the parts is a launch, and moves memory.
+      const double adding =
+          parts == 1
+              ? 0
+              : 3e6 + 4.0 * static_cast<double>(sizes.rows * sizes.columns * sizes.groups * parts) /
+                          kMultiprocessors;
+      const double cost =
+          static_cast<double>(waves) * (static_cast<double>(part_steps) + 6) * work * fill + adding;
+      if (best_cost == 0 || cost < best_cost) {
+        best_cost = cost;
+        best = {tile, parts, part_steps};
+      }
+    }
+  }
+  return best;
+}
+
+absl::StatusOr<std::unique_ptr<StepCode>> MakeConvolution(const RoutineContext& context,
+                                                          const StepRequest& request) {
+  const RunView& x = request.args[0];
+  const RunView& y = request.results[0];
+  if (y.dtype != x.dtype) {
+    return absl::UnimplementedError("the convolution kernel does not accumulate in another dtype");
+  }
+  const Attrs attrs(request.step.schema, request.attrs);
+  Making making{context, request, {}, {}, {}, BiasOf(request), attrs.Bool("transposed")};
+  WEFT_ASSIGN_OR_RETURN(making.epilogue, MakeEpilogue(request, 1));
+  WEFT_ASSIGN_OR_RETURN(making.sizes, SizesOf(attrs, x, request.args[1], y));
+  if (making.bias >= 0) {
+    making.sizes.has_bias = 1;
+    making.sizes.bias = request.args[making.bias].strides[0];
+  }
+  SetRows(y, making.epilogue, &making.sizes, &making.operands);
+  auto code = std::make_unique<ConvolutionCode>(context.device, request);
+  ConvolutionForm form;
+  if (y.numel() > 0 && SetForm(&making, &form)) {
+    WEFT_RETURN_IF_ERROR(AddPack(making, form, code.get()));
+    WEFT_RETURN_IF_ERROR(AddProduct(making, form, code.get()));
+    return code;
+  }
+  WEFT_RETURN_IF_ERROR(
+      AddKernel(making, DirectConvolutionUnit(y.dtype, making.transposed, making.epilogue.text),
+                "weft_convolution", GridOfElements(making, y.numel()), code.get(),
+                [&](PreparedLaunch* launch) {
+                  AddOperand(making, 0, launch);
+                  AddOperand(making, 1, launch);
+                  AddEnd(making, launch);
+                }));
+  return code;
+}
+
+}  // namespace weft::cuda

@@ -1,0 +1,29 @@
+// Convolutions.
+#ifndef WEFT_BACKENDS_CUDA_ROUTINES_CONVOLUTION_H_
+#define WEFT_BACKENDS_CUDA_ROUTINES_CONVOLUTION_H_
+
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "backends/cuda/routines/convolution_unit.h"
+#include "backends/cuda/routines/routine.h"
+
+namespace weft::cuda {
+
+// Code for `convolution`. Unimplemented if the result has another dtype than the operands, if the
+// step has an epilogue, or for sizes beyond 30 bits.
+absl::StatusOr<std::unique_ptr<StepCode>> MakeConvolution(const RoutineContext& context,
+                                                          const StepRequest& request);
+
+// How a product is divided among blocks; it depends on the sizes alone.
+struct ConvolutionSplit {
+  ConvolutionTile tile;
+  int64_t parts = 1, part_steps = 0;
+};
+ConvolutionSplit ChooseSplit(DType dtype, const ConvolutionSizes& sizes);
+// All tiles that ChooseSplit chooses from.
+std::vector<ConvolutionTile> ConvolutionTiles(DType dtype);
+
+}  // namespace weft::cuda
+
+#endif  // WEFT_BACKENDS_CUDA_ROUTINES_CONVOLUTION_H_

@@ -1,0 +1,284 @@
+// Convolutions and pooling on the emulated driver.
+#include "backends/cuda/routines/convolution.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/backends/cuda/emulated_program.h"
+
+namespace weft::cuda {
+namespace {
+
+using Dims = std::vector<int64_t>;
+
+double ToleranceFor(DType dtype) {
+  if (dtype == DType::kF64) return 1e-12;
+  return dtype == DType::kF32 ? 1e-4 : 2e-2;
+}
+
+std::string Text(const Dims& dims) { return absl::StrCat("[", absl::StrJoin(dims, ", "), "]"); }
+
+// Dims [n, c, spatial...] as [n, spatial..., c], and the permutations there and back.
+Dims Last(const Dims& dims) {
+  Dims last = {dims[0]};
+  last.insert(last.end(), dims.begin() + 2, dims.end());
+  last.push_back(dims[1]);
+  return last;
+}
+Dims FromLast(size_t rank) {
+  Dims order = {0, static_cast<int64_t>(rank) - 1};
+  for (size_t d = 1; d + 1 < rank; ++d) order.push_back(static_cast<int64_t>(d));
+  return order;
+}
+Dims ToLast(size_t rank) {
+  Dims order = {0};
+  for (size_t d = 2; d < rank; ++d) order.push_back(static_cast<int64_t>(d));
+  order.push_back(1);
+  return order;
+}
+
+// The value of a constant, as text.
+std::string Literal(const Dims& dims, size_t d, int64_t* next) {
+  if (d == dims.size()) return absl::StrCat((*next)++ * 48271 % 97 - 48, ".0e-2");
+  std::vector<std::string> parts;
+  for (int64_t i = 0; i < dims[d]; ++i) parts.push_back(Literal(dims, d + 1, next));
+  return absl::StrCat("[", absl::StrJoin(parts, ", "), "]");
+}
+
+struct Case {
+  Dims x, w, y;
+  const char* attrs;
+};
+
+// One convolution of a row-major tensor, with a bias, and one of a channels-last tensor.
+void ExpectConvolves(const Case& c, DType dtype) {
+  SCOPED_TRACE(absl::StrCat(DTypeName(dtype), Text(c.x), " * ", Text(c.w), " ", c.attrs));
+  const auto type = [&](const Dims& dims) { return absl::StrCat(DTypeName(dtype), Text(dims)); };
+  const std::string text = absl::StrReplaceAll(
+      R"(
+    func @main(%x: T[X], %v: T[V], %w: T[W], %b: T[K]) -> (T[Y], T[Z]) {
+      %0 = convolution(%x, %w, %b, ATTRS)
+      %1 = permute(%v, dims=FROM)
+      %2 = convolution(%1, %w, none, ATTRS)
+      %3 = permute(%2, dims=TO)
+      return %0, %3
+    })",
+      {{"T[X]", type(c.x)},
+       {"T[V]", type(Last(c.x))},
+       {"T[W]", type(c.w)},
+       {"T[K]", type({c.y[1]})},
+       {"T[Y]", type(c.y)},
+       {"T[Z]", type(Last(c.y))},
+       {"ATTRS", c.attrs},
+       {"FROM", Text(FromLast(c.x.size()))},
+       {"TO", Text(ToLast(c.x.size()))}});
+  EmulatedProgram program(text);
+  program.ExpectAsReference(
+      {Ramp(c.x, dtype), Ramp(Last(c.x), dtype), Ramp(c.w, dtype), Ramp({c.y[1]}, dtype)},
+      ToleranceFor(dtype));
+  EXPECT_EQ(CounterOf(program.counters(), "host_steps"), 0);
+}
+
+TEST(CudaConvolution, ComputesWindowsOfEveryKind) {
+  const std::vector<Case> cases = {
+      {{2, 3, 9, 8},
+       {70, 3, 3, 3},
+       {2, 70, 9, 8},
+       "stride=[1, 1], padding=[1, 1], dilation=[1, 1]"},
+      {{2, 8, 9, 8},
+       {20, 8, 3, 3},
+       {2, 20, 4, 3},
+       "stride=[2, 3], padding=[0, 1, 1, 2], dilation=[1, 2]"},
+      {{2, 40, 5, 7},
+       {36, 40, 1, 1},
+       {2, 36, 5, 7},
+       "stride=[1, 1], padding=[0, 0], dilation=[1, 1]"},
+      {{1, 16, 7, 6},
+       {8, 16, 1, 1},
+       {1, 8, 4, 3},
+       "stride=[2, 2], padding=[0, 0], dilation=[1, 1]"},
+      {{1, 8, 4, 4},
+       {8, 8, 1, 1},
+       {1, 8, 6, 5},
+       "stride=[1, 1], padding=[1, 0, 1, 1], dilation=[1, 1]"},
+      {{2, 8, 30}, {20, 8, 5}, {2, 20, 25}, "stride=[1], padding=[1, 2], dilation=[2]"},
+      {{1, 4, 5, 6, 4},
+       {17, 4, 2, 3, 2},
+       {1, 17, 6, 3, 3},
+       "stride=[1, 2, 1], padding=[1, 1, 0], dilation=[1, 1, 1]"},
+      {{1, 8, 8, 6},
+       {10, 8, 2, 3},
+       {1, 10, 6, 4},
+       "stride=[1, 1], padding=[-1, 0, 0, 0], dilation=[1, 1]"},
+  };
+  for (const DType dtype : {DType::kF32, DType::kBF16, DType::kF16, DType::kF64}) {
+    for (const Case& c : cases) ExpectConvolves(c, dtype);
+  }
+}
+
+TEST(CudaConvolution, ComputesGroups) {
+  const std::vector<Case> cases = {
+      {{1, 16, 6, 5},
+       {40, 8, 3, 3},
+       {1, 40, 6, 5},
+       "stride=[1, 1], padding=[1, 1], dilation=[1, 1], groups=2"},
+      {{2, 8, 7, 6},
+       {8, 1, 3, 3},
+       {2, 8, 7, 6},
+       "stride=[1, 1], padding=[1, 1], dilation=[1, 1], groups=8"},
+      {{2, 8, 7, 6},
+       {8, 1, 3, 3},
+       {2, 8, 4, 3},
+       "stride=[2, 2], padding=[1, 1], dilation=[1, 1], groups=8"},
+      {{1, 6, 7}, {18, 2, 3}, {1, 18, 7}, "stride=[1], padding=[1], dilation=[1], groups=3"},
+      {{1, 6, 7}, {6, 1, 3}, {1, 6, 5}, "stride=[1], padding=[1], dilation=[2], groups=6"},
+  };
+  for (const DType dtype : {DType::kF32, DType::kBF16}) {
+    for (const Case& c : cases) ExpectConvolves(c, dtype);
+  }
+}
+
+TEST(CudaConvolution, ComputesTransposes) {
+  const std::vector<Case> cases = {
+      {{2, 8, 4, 5},
+       {8, 20, 3, 3},
+       {2, 20, 8, 10},
+       "stride=[2, 2], padding=[1, 1], dilation=[1, 1], transposed=true, output_padding=[1, 1]"},
+      {{1, 8, 3, 3},
+       {8, 16, 2, 3},
+       {1, 32, 7, 6},
+       "stride=[3, 1], padding=[0, 1, 1, 0], dilation=[1, 2], transposed=true, output_padding=[0, "
+       "0], groups=2"},
+      {{1, 4, 5},
+       {4, 2, 3},
+       {1, 4, 11},
+       "stride=[2], padding=[0], dilation=[1], transposed=true, groups=2"},
+  };
+  for (const DType dtype : {DType::kF32, DType::kF16}) {
+    for (const Case& c : cases) ExpectConvolves(c, dtype);
+  }
+}
+
+// Several tiles down and across, and sums of parts.
+TEST(CudaConvolution, DividesProducts) {
+  ExpectConvolves({{1, 64, 5, 4},
+                   {68, 64, 3, 3},
+                   {1, 68, 5, 4},
+                   "stride=[1, 1], padding=[1, 1], dilation=[1, 1]"},
+                  DType::kF32);
+  ExpectConvolves({{1, 64, 5, 4},
+                   {67, 64, 3, 3},
+                   {1, 67, 5, 4},
+                   "stride=[1, 1], padding=[1, 1], dilation=[1, 1]"},
+                  DType::kBF16);
+  ExpectConvolves({{3, 4, 10, 11},
+                   {140, 4, 1, 2},
+                   {3, 140, 10, 10},
+                   "stride=[1, 1], padding=[0, 0], dilation=[1, 1]"},
+                  DType::kF32);
+}
+
+TEST(CudaConvolution, DividesTheDepthOfFewTiles) {
+  ConvolutionSizes sizes;
+  sizes.rows = 49;
+  sizes.columns = 512;
+  sizes.depth = 4608;
+  for (const DType dtype : {DType::kF32, DType::kBF16, DType::kF64}) {
+    const ConvolutionSplit split = ChooseSplit(dtype, sizes);
+    EXPECT_GT(split.parts, 1);
+    EXPECT_GE(split.parts * split.part_steps * split.tile.depth, sizes.depth);
+    EXPECT_LT((split.parts - 1) * split.part_steps * split.tile.depth, sizes.depth);
+  }
+  sizes.rows = 56 * 56 * 32;
+  EXPECT_EQ(ChooseSplit(DType::kF32, sizes).parts, 1);
+}
+
+// Constant weights are packed once for all sizes.
+TEST(CudaConvolution, PacksConstantWeightsOnce) {
+  int64_t next = 0;
+  const std::string text = absl::StrReplaceAll(
+      R"(
+    func @main(%x: f32[s0, s1, s2, 4]) -> (f32[s0, s1, s2, 20]) where 1 <= s0, 1 <= s1, 1 <= s2 {
+      %w = constant(dense<VALUES>) : f32[20, 4, 3, 3]
+      %0 = permute(%x, dims=[0, 3, 1, 2])
+      %1 = convolution(%0, %w, none, stride=[1, 1], padding=[1, 1], dilation=[1, 1])
+      %2 = permute(%1, dims=[0, 2, 3, 1])
+      return %2
+    })",
+      {{"VALUES", Literal({20, 4, 3, 3}, 0, &next)}});
+  EmulatedProgram program(text);
+  program.ExpectAsReference({Ramp({1, 5, 6, 4})}, 1e-4);
+  const int64_t allocations = Emulated().emulation.counter("calls cuMemAlloc_v2");
+  const int64_t launches = Emulated().emulation.counter("calls cuLaunchKernel");
+  program.ExpectAsReference({Ramp({1, 5, 6, 4})}, 1e-4);
+  const int64_t once = Emulated().emulation.counter("calls cuLaunchKernel") - launches;
+  program.ExpectAsReference({Ramp({1, 4, 3, 4})}, 1e-4);
+  EXPECT_EQ(Emulated().emulation.counter("calls cuLaunchKernel") - launches, 2 * once);
+  EXPECT_EQ(Emulated().emulation.counter("calls cuMemAlloc_v2"), allocations);
+  program.ExpectAsReference({Ramp({2, 7, 9, 4})}, 1e-4);
+}
+
+// Channels at odd places cannot be read in groups.
+TEST(CudaConvolution, ReadsViews) {
+  EmulatedProgram program(R"(
+    func @main(%x: f32[2, 6, 7, 9], %y: f32[2, 8, 12, 7], %w: f32[20, 8, 3, 3], %b: f32[40])
+        -> (f32[2, 6, 7, 20], f32[2, 20, 6, 7], f32[2, 20, 6, 7]) {
+      %0 = slice(%x, dim=3, start=1, end=9, step=1)
+      %1 = permute(%0, dims=[0, 3, 1, 2])
+      %2 = slice(%b, dim=0, start=1, end=40, step=2)
+      %3 = convolution(%1, %w, %2, stride=[1, 1], padding=[1, 1], dilation=[1, 1])
+      %4 = permute(%3, dims=[0, 2, 3, 1])
+      %5 = slice(%y, dim=2, start=1, end=12, step=2)
+      %6 = convolution(%5, %w, %2, stride=[1, 1], padding=[1, 1], dilation=[1, 1])
+      %7 = permute(%w, dims=[0, 1, 3, 2])
+      %8 = convolution(%5, %7, none, stride=[1, 1], padding=[1, 1], dilation=[1, 1])
+      return %4, %6, %8
+    })");
+  program.ExpectAsReference(
+      {Ramp({2, 6, 7, 9}), Ramp({2, 8, 12, 7}), Ramp({20, 8, 3, 3}), Ramp({40})}, 1e-4);
+  EXPECT_EQ(CounterOf(program.counters(), "host_steps"), 0);
+}
+
+TEST(CudaConvolution, ConvolvesAtEverySize) {
+  EmulatedProgram program(R"(
+    func @main(%x: f32[s0, 4, s1, s2], %w: f32[20, 4, 3, 3], %b: f32[20])
+        -> (f32[s0, 20, s1, s2]) where 1 <= s1, 1 <= s2 {
+      %0 = convolution(%x, %w, %b, stride=[1, 1], padding=[1, 1], dilation=[1, 1])
+      return %0
+    })");
+  for (const Dims& dims :
+       std::vector<Dims>{{1, 4, 1, 1}, {0, 4, 3, 3}, {2, 4, 9, 17}, {5, 4, 3, 2}}) {
+    program.ExpectAsReference({Ramp(dims), Ramp({20, 4, 3, 3}), Ramp({20})}, 1e-4);
+  }
+  EXPECT_EQ(CounterOf(program.counters(), "fallbacks"), 0);
+}
+
+TEST(CudaPooling, FindsMaximaAndMeans) {
+  for (const char* dtype : {"f32", "f16", "bf16", "f64"}) {
+    EmulatedProgram program(absl::StrReplaceAll(
+        R"(
+      func @main(%x: T[s0, 5, 9, 8], %v: T[s0, 9, 8, 5])
+          -> (T[s0, 5, 5, 4], i64[s0, 5, 5, 4], T[s0, 5, 4, 3], T[s0, 5, 4, 4]) where 0 <= s0 {
+        %0, %1 = max_pool(%x, kernel_size=[3, 3], stride=[2, 2], padding=[1, 1, 1, 1], dilation=[1, 1])
+        %2 = permute(%v, dims=[0, 3, 1, 2])
+        %3, %4 = max_pool(%2, kernel_size=[3, 2], stride=[2, 2], padding=[0, 0, 0, 0], dilation=[1, 3])
+        %5 = avg_pool(%2, kernel_size=[2, 3], stride=[3, 2], padding=[1, 0, 0, 2], dilation=[1, 1], ceil_mode=true, count_include_pad=true)
+        return %0, %1, %3, %5
+      })",
+        {{"T[", absl::StrCat(dtype, "[")}}));
+    const DType type = *ParseDType(dtype);
+    for (const int64_t n : {1, 3, 0}) {
+      program.ExpectAsReference({Ramp({n, 5, 9, 8}, type), Ramp({n, 9, 8, 5}, type)}, 1e-2);
+    }
+    EXPECT_EQ(CounterOf(program.counters(), "host_steps"), 0);
+  }
+}
+
+}  // namespace
+}  // namespace weft::cuda
