@@ -104,7 +104,8 @@ FlagSet MakeFlags(Options* o) {
                ".pftrace (Perfetto), .folded or .csv, also with .gz");
   flags.Bool("profile-table", &o->profile_table, "Print a table of times by op and kernel");
   flags.String("profile-sort", &o->profile.sort_by, "COLUMN",
-               "Order of the table. Default: self_cpu_time_total");
+               "Order of the table. Default: self_device_time_total\n"
+               "for a program that works on a device, else self_cpu_time_total");
   flags.Bool("profile-shapes", &o->profile.group_by_input_shape,
              "Group the table by op and input shapes");
   flags.Double("peak-gflops", &o->profile.peak_gflops, "X",

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "backends/plugin/device_events.h"
+#include "api/inspect/device_sources.h"
 #include "base/status_macros.h"
 #include "profiler/session.h"
 #include "profiler/sinks/file_sink.h"
@@ -38,7 +38,7 @@ absl::StatusOr<std::unique_ptr<Profile>> Profile::Start(const ProfileOptions& op
   }
   impl->others = std::make_unique<profiler::KeyAverages>(others);
   profiler::SessionOptions session;
-  session.sources.push_back(plugin::DeviceEvents::Get());
+  session.sources = DeviceSources();
   WEFT_ASSIGN_OR_RETURN(impl->session, profiler::Session::Start(std::move(session)));
   return std::unique_ptr<Profile>(new Profile(std::move(impl)));
 }
@@ -57,6 +57,10 @@ absl::Status Profile::Finish() {
 absl::StatusOr<std::string> Profile::Table() const {
   profiler::TableOptions table;
   table.sort_by = impl_->options.sort_by;
+  if (table.sort_by.empty()) {
+    table.sort_by =
+        impl_->others->DeviceTotal() > 0 ? "self_device_time_total" : "self_cpu_time_total";
+  }
   table.row_limit = impl_->options.row_limit;
   table.roofline = {impl_->options.peak_gbytes, impl_->options.peak_gflops};
   WEFT_ASSIGN_OR_RETURN(const std::string others, impl_->others->Table(table));

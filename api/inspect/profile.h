@@ -24,8 +24,9 @@ struct ProfileOptions {
   std::string path;
   // A larger JSON file is split into several; 0: never.
   int64_t max_file_bytes = 0;
-  // Options of table().
-  std::string sort_by = "self_cpu_time_total";
+  // Options of table(). `sort_by`: a column (profiler/sinks/key_averages.h); empty: self device
+  // time if devices worked, else self CPU time.
+  std::string sort_by;
   int64_t row_limit = 30;
   bool group_by_input_shape = false;
   // The machine's measured limits, for the roofline column; 0: unknown.

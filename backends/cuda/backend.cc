@@ -28,6 +28,9 @@ const std::vector<BackendOption>& Options() {
       {"cuda-cublaslt", Kind::kText, "PATH|none", "",
        "cuBLASLt, NVIDIA's library of matmuls, or its folder; \"none\" to run own kernels.\n"
        "Empty: an installed one, if there is one"},
+      {"cuda-cupti", Kind::kText, "PATH|none", "",
+       "CUPTI, which records the GPU's work for traces, or its folder. Empty: an installed\n"
+       "one. Without CUPTI, or with \"none\", events of the driver give the times"},
       {"cuda-cache-dir", Kind::kText, "DIR", "",
        "Folder that keeps compiled kernels for other processes"},
       {"cuda-graphs", Kind::kChoice, "on|off", "on",
@@ -49,6 +52,7 @@ class CudaBackend : public Backend {
     CudaOptions options;
     WEFT_CHECK(absl::SimpleAtoi(OptionOf(*this, given, "cuda-device"), &options.ordinal));
     options.graphs = OptionOf(*this, given, "cuda-graphs") == "on";
+    options.cupti = OptionOf(*this, given, "cuda-cupti");
     options.cache_dir = OptionOf(*this, given, "cuda-cache-dir");
     options.cublaslt = OptionOf(*this, given, "cuda-cublaslt");
     const absl::StatusOr<const Libraries*> libraries =

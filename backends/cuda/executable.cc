@@ -25,7 +25,7 @@ absl::StatusOr<std::unique_ptr<CudaExecutable>> CudaExecutable::Create(
     const ExecutableHooks& hooks) {
   WEFT_RETURN_IF_ERROR(CheckWriteBacks(plan));
   WEFT_ASSIGN_OR_RETURN(std::unique_ptr<CudaDevice> device,
-                        CudaDevice::Open(libraries, options.ordinal));
+                        CudaDevice::Open(libraries, options.ordinal, options.cupti));
   device->set_graphs(options.graphs);
   std::unique_ptr<CudaExecutable> made(
       new CudaExecutable(std::move(plan), std::move(device), options));

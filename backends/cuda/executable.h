@@ -26,6 +26,7 @@ struct CudaOptions {
   std::string cache_dir;  // Empty: compiled units are not kept.
   std::string cublaslt;   // The place of cuBLASLt, "none", or empty for an installed one.
   bool graphs = true;     // Steps run as CUDA graphs when their sizes are met again.
+  std::string cupti;      // CUPTI's library; empty: an installed one; "none": events instead.
 };
 
 class CudaExecutable : public Executable {

@@ -85,6 +85,15 @@ class Device {
   virtual void DropRecording() {}
   // Submits the recorded work. The recording lives until the next Wait().
   virtual absl::Status Replay(Recording& recording);
+
+  // True while a recording for a trace asks for the device's own times.
+  virtual bool is_traced() const { return false; }
+  // Work that is submitted from now on is caused by the span with this correlation id; 0: by none.
+  // Returns the cause before.
+  virtual uint64_t SetCause(uint64_t correlation) {
+    static_cast<void>(correlation);
+    return 0;
+  }
 };
 
 // Device memory that grows and never shrinks.

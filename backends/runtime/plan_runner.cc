@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "backends/runtime/device_span.h"
 #include "backends/runtime/step_names.h"
 #include "base/annotate.h"
 #include "base/out_of_memory.h"
@@ -54,7 +55,8 @@ absl::Status PlanRunner::Run(absl::Span<const HostTensor> inputs, const std::vec
 absl::Status PlanRunner::RunNested(absl::Span<const HostTensor> inputs, const SymbolEnv* outer,
                                    std::vector<HostTensor>* outputs) {
   const WatchScope watched(runtime_.guard.get());
-  const profiler::Scope scope(profiler::Activity::kCpuOp, plan_.name);
+  const bool recorded = profiler::IsRecording(profiler::Activity::kCpuOp);
+  const DeviceSpan span(runtime_.device, recorded ? profiler::InternName(plan_.name) : 0, 0);
   WEFT_RETURN_IF_ERROR(FindAssignment(inputs, outer));
   if (current_->dynamic) {
     dynamic_env_ = current_->env;
@@ -246,8 +248,7 @@ absl::Status PlanRunner::RunPrepared(const Step& step, PreparedStep& prepared) {
   if (profiler::IsRecording(profiler::Activity::kCpuOp)) {
     DescribeForProfile(plan_, step, env(), runtime_.evaluator, &prepared);
   }
-  const profiler::Scope scope(profiler::Activity::kCpuOp, prepared.profile_name,
-                              prepared.profile_description.id());
+  const DeviceSpan span(runtime_.device, prepared.profile_name, prepared.profile_description.id());
   return prepared.code == nullptr ? EvaluateOnHost(step, prepared) : Launch(step, prepared);
 }
 

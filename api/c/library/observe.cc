@@ -6,6 +6,7 @@
 #include "absl/strings/string_view.h"
 #include "api/c/library/entries.h"
 #include "api/c/library/errors.h"
+#include "api/inspect/device_sources.h"
 #include "api/logs.h"
 #include "base/status_macros.h"
 #include "profiler/session.h"
@@ -32,7 +33,9 @@ weft_error* ProfileStart(weft_profile** profile) {
   return Guarded("profile_start", [&]() -> absl::Status {
     WEFT_RETURN_IF_ERROR(CheckGiven(profile, "profile"));
     *profile = nullptr;
-    WEFT_ASSIGN_OR_RETURN(auto session, profiler::Session::Start({}));
+    profiler::SessionOptions options;
+    options.sources = DeviceSources();
+    WEFT_ASSIGN_OR_RETURN(auto session, profiler::Session::Start(std::move(options)));
     *profile = new weft_profile{std::move(session)};
     return absl::OkStatus();
   });

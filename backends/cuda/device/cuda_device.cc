@@ -18,6 +18,24 @@ constexpr uint64_t kMaxKeptBytes = uint64_t{256} << 20;
 
 CuAddress AddressOf(const char* address) { return reinterpret_cast<CuAddress>(address); }
 
+GpuActivity CopyOf(uint8_t kind, uint8_t from, uint8_t to, int64_t bytes) {
+  GpuActivity work;
+  work.kind = GpuActivity::Kind::kCopy;
+  work.copy_kind = kind;
+  work.from_kind = from;
+  work.to_kind = to;
+  work.bytes = bytes;
+  return work;
+}
+
+GpuActivity FillOf(int64_t bytes) {
+  GpuActivity work;
+  work.kind = GpuActivity::Kind::kFill;
+  work.to_kind = kDeviceMemory;
+  work.bytes = bytes;
+  return work;
+}
+
 }  // namespace
 
 void StepLabels::Add(const StepLabels& more) {
@@ -51,7 +69,8 @@ class CudaDevice::Piece : public DeviceMemory {
 };
 
 absl::StatusOr<std::unique_ptr<CudaDevice>> CudaDevice::Open(const Libraries& libraries,
-                                                             int ordinal) {
+                                                             int ordinal,
+                                                             const std::string& cupti) {
   const DriverApi& driver = libraries.driver;
   WEFT_RETURN_IF_ERROR(ToStatus(libraries, driver.init(0), "cuInit"));
   int count = 0;
@@ -63,11 +82,11 @@ absl::StatusOr<std::unique_ptr<CudaDevice>> CudaDevice::Open(const Libraries& li
   CuDevice device = 0;
   WEFT_RETURN_IF_ERROR(ToStatus(libraries, driver.device_get(&device, ordinal), "cuDeviceGet"));
   std::unique_ptr<CudaDevice> made(new CudaDevice(libraries, device));
-  WEFT_RETURN_IF_ERROR(made->Setup());
+  WEFT_RETURN_IF_ERROR(made->Setup(ordinal, cupti));
   return made;
 }
 
-absl::Status CudaDevice::Setup() {
+absl::Status CudaDevice::Setup(int ordinal, const std::string& cupti) {
   int minor = 0;
   const auto attribute = [&](int* value, CuDeviceAttribute which) {
     return Check(driver_.device_attribute(value, which, device_), "cuDeviceGetAttribute");
@@ -82,6 +101,9 @@ absl::Status CudaDevice::Setup() {
   WEFT_RETURN_IF_ERROR(
       Check(driver_.stream_create(&stream_, kCuStreamNonBlocking), "cuStreamCreate"));
   staging_ = std::make_unique<InputStaging>(driver_, *context_);
+  WEFT_ASSIGN_OR_RETURN(DeviceLimits limits, ReadLimits(libraries_, device_, ordinal));
+  timeline_ =
+      std::make_unique<GpuTimeline>(libraries_, std::move(limits), context_->get(), stream_, cupti);
   int pools = 0;
   WEFT_RETURN_IF_ERROR(attribute(&pools, kCuMemoryPools));
   return pools != 0 ? MakePool() : absl::OkStatus();
@@ -101,6 +123,7 @@ CudaDevice::CudaDevice(const Libraries& libraries, CuDevice device)
 CudaDevice::~CudaDevice() {
   if (context_ == nullptr) return;
   driver_.context_set_current(context_->get());
+  timeline_ = nullptr;
   if (stream_ != nullptr) driver_.stream_destroy(stream_);
   if (pool_ != nullptr) driver_.pool_destroy(pool_);
 }
@@ -158,15 +181,19 @@ absl::StatusOr<std::unique_ptr<DeviceMemory>> CudaDevice::Allocate(int64_t bytes
   return std::make_unique<Piece>(*this, address, least);
 }
 
-bool CudaDevice::IsLocked(const void* memory) const {
+uint8_t CudaDevice::MemoryKindOf(const void* host) const {
   unsigned type = 0;
-  const auto address = static_cast<CuAddress>(reinterpret_cast<uintptr_t>(memory));
-  return driver_.pointer_attribute(&type, kCuPointerMemoryType, address) != kCuInvalidValue;
+  const auto address = static_cast<CuAddress>(reinterpret_cast<uintptr_t>(host));
+  const CuResult known = driver_.pointer_attribute(&type, kCuPointerMemoryType, address);
+  return known == kCuInvalidValue ? kPageableMemory : kPinnedMemory;
 }
 
 absl::Status CudaDevice::SubmitCopyIn(char* to, const void* from, int64_t bytes) {
   if (bytes == 0) return absl::OkStatus();
   WEFT_RETURN_IF_ERROR(CheckNotRecording("cuMemcpyHtoDAsync"));
+  const GpuTimeline::Timed timed(*timeline_, "cuMemcpyHtoDAsync", [&] {
+    return CopyOf(kCopyToDevice, MemoryKindOf(from), kDeviceMemory, bytes);
+  });
   return Check(driver_.copy_in(AddressOf(to), from, static_cast<size_t>(bytes), stream_),
                "cuMemcpyHtoDAsync");
 }
@@ -174,13 +201,13 @@ absl::Status CudaDevice::SubmitCopyIn(char* to, const void* from, int64_t bytes)
 // The driver has read pageable memory when the call returns, but not memory that is page-locked.
 absl::Status CudaDevice::CopyIn(char* to, const void* from, int64_t bytes) {
   WEFT_RETURN_IF_ERROR(SubmitCopyIn(to, from, bytes));
-  if (bytes == 0 || !IsLocked(from)) return absl::OkStatus();
+  if (bytes == 0 || MemoryKindOf(from) == kPageableMemory) return absl::OkStatus();
   return Synchronize("cuStreamSynchronize behind a copy to the device");
 }
 
 absl::Status CudaDevice::CopyInLater(char* to, const void* from, int64_t bytes) {
   CuResult result = kCuSuccess;
-  if (bytes >= InputStaging::kLeastBytes && !IsLocked(from) &&
+  if (bytes >= InputStaging::kLeastBytes && MemoryKindOf(from) == kPageableMemory &&
       staging_->Copy(AddressOf(to), from, bytes, stream_, &result)) {
     return Check(result, "cuMemcpyHtoDAsync");
   }
@@ -190,6 +217,9 @@ absl::Status CudaDevice::CopyInLater(char* to, const void* from, int64_t bytes) 
 absl::Status CudaDevice::CopyOutLater(void* to, const char* from, int64_t bytes) {
   if (bytes == 0) return absl::OkStatus();
   WEFT_RETURN_IF_ERROR(CheckNotRecording("cuMemcpyDtoHAsync"));
+  const GpuTimeline::Timed timed(*timeline_, "cuMemcpyDtoHAsync", [&] {
+    return CopyOf(kCopyToHost, kDeviceMemory, MemoryKindOf(to), bytes);
+  });
   return Check(driver_.copy_out(to, AddressOf(from), static_cast<size_t>(bytes), stream_),
                "cuMemcpyDtoHAsync");
 }
@@ -212,6 +242,7 @@ absl::Status CudaDevice::Fill(char* to, unsigned char value, int64_t bytes) {
   if (builder_ != nullptr) {
     return Check(builder_->AddFill({AddressOf(to), bytes, true}, value), "cuGraphAddMemsetNode");
   }
+  const GpuTimeline::Timed timed(*timeline_, "cuMemsetD8Async", [&] { return FillOf(bytes); });
   return Check(driver_.fill(AddressOf(to), value, static_cast<size_t>(bytes), stream_),
                "cuMemsetD8Async");
 }
@@ -222,6 +253,9 @@ absl::Status CudaDevice::Copy(char* to, const char* from, int64_t bytes) {
     return Check(builder_->AddCopy({AddressOf(to), bytes, true}, {AddressOf(from), bytes, false}),
                  "cuGraphAddMemcpyNode");
   }
+  const GpuTimeline::Timed timed(*timeline_, "cuMemcpyDtoDAsync", [&] {
+    return CopyOf(kCopyOnDevice, kDeviceMemory, kDeviceMemory, bytes);
+  });
   return Check(driver_.copy(AddressOf(to), AddressOf(from), static_cast<size_t>(bytes), stream_),
                "cuMemcpyDtoDAsync");
 }
@@ -268,6 +302,9 @@ absl::Status CudaDevice::Launch(CuFunction function, const LaunchShape& shape,
                  "cuGraphAddKernelNode");
   }
   ++launches_;
+  const GpuTimeline::Timed timed(*timeline_, "cuLaunchKernel", [&] {
+    return timeline_->Kernel(function, shape.blocks, shape.threads, shape.shared_bytes);
+  });
   return Check(driver_.launch(function, shape.blocks, 1, 1, shape.threads, 1, 1, shape.shared_bytes,
                               stream_, parameters.data(), nullptr),
                "cuLaunchKernel");
@@ -277,7 +314,14 @@ absl::Status CudaDevice::Submit(absl::Span<const OperandRange> operands, const s
                                 absl::FunctionRef<absl::Status(CuStream)> submit) {
   Note(label);
   ShowOperands(operands);
-  if (builder_ == nullptr) return submit(stream_);
+  if (builder_ == nullptr) {
+    const GpuTimeline::Timed timed(*timeline_, "library call", [&] {
+      GpuActivity work;
+      work.name = profiler::InternName(label);
+      return work;
+    });
+    return submit(stream_);
+  }
   WEFT_RETURN_IF_ERROR(
       Check(driver_.capture_begin(stream_, kCuCaptureThreadLocal), "cuStreamBeginCapture"));
   const absl::Status submitted = submit(stream_);

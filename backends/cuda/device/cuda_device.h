@@ -19,6 +19,7 @@
 #include "absl/types/span.h"
 #include "backends/cuda/device/context.h"
 #include "backends/cuda/driver/libraries.h"
+#include "backends/cuda/trace/gpu_timeline.h"
 #include "backends/runtime/device.h"
 
 namespace weft::cuda {
@@ -54,8 +55,10 @@ struct StepLabels {
 
 class CudaDevice : public Device {
  public:
-  // FailedPrecondition if there is no such device.
-  static absl::StatusOr<std::unique_ptr<CudaDevice>> Open(const Libraries& libraries, int ordinal);
+  // FailedPrecondition if there is no such device. `cupti`: the library that records its work for
+  // traces (GpuTimeline).
+  static absl::StatusOr<std::unique_ptr<CudaDevice>> Open(const Libraries& libraries, int ordinal,
+                                                          const std::string& cupti = "");
   ~CudaDevice() override;
 
   const Libraries& libraries() const { return libraries_; }
@@ -86,6 +89,8 @@ class CudaDevice : public Device {
   std::shared_ptr<HostBuffer> AllocateHost(int64_t bytes,
                                            profiler::MemoryCategory category) override;
   absl::Status Wait() override;
+  bool is_traced() const override { return timeline_->mode() != GpuTimeline::Mode::kOff; }
+  uint64_t SetCause(uint64_t correlation) override { return timeline_->SetCause(correlation); }
 
   // Recordings are CUDA graphs. Calls that synchronize or allocate fail while one is made.
   bool records() const override { return graphs_; }
@@ -120,11 +125,11 @@ class CudaDevice : public Device {
  private:
   class Piece;
   CudaDevice(const Libraries& libraries, CuDevice device);
-  absl::Status Setup();
+  absl::Status Setup(int ordinal, const std::string& cupti);
   absl::Status MakePool();
   absl::Status SubmitCopyIn(char* to, const void* from, int64_t bytes);
-  // True for memory of the host that the driver has page-locked.
-  bool IsLocked(const void* memory) const;
+  // CUPTI's number (gpu_activity.h) of the kind of host memory.
+  uint8_t MemoryKindOf(const void* host) const;
   absl::Status Check(CuResult result, absl::string_view call);
   absl::Status Synchronize(absl::string_view call);
   void Note(const std::string& label);
@@ -140,6 +145,7 @@ class CudaDevice : public Device {
   std::unique_ptr<InputStaging> staging_;
   CuMemoryPool pool_ = nullptr;  // Null: the device has none.
   CuStream stream_ = nullptr;
+  std::unique_ptr<GpuTimeline> timeline_;
   int multiprocessors_ = 1;
   int compute_major_ = 0;
   int max_shared_bytes_ = 0;

@@ -18,6 +18,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/synchronization/mutex.h"
 #include "backends/cuda/device/logs.h"
+#include "backends/cuda/trace/gpu_timeline.h"
 #include "base/out_of_memory.h"
 #include "base/status_macros.h"
 
@@ -85,6 +86,7 @@ absl::StatusOr<CuFunction> CudaModule::Find(const std::string& symbol) const {
   WEFT_RETURN_IF_ERROR(
       ToStatus(libraries_, libraries_.driver.module_function(&function, module_, symbol.c_str()),
                absl::StrCat("cuModuleGetFunction of ", symbol)));
+  NameFunction(function, symbol);
   return function;
 }
 

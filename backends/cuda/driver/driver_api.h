@@ -34,6 +34,7 @@ inline constexpr CuResult kCuInvalidImage = 200;
 inline constexpr CuResult kCuInvalidContext = 201;
 inline constexpr CuResult kCuInvalidHandle = 400;
 inline constexpr CuResult kCuNotFound = 500;
+inline constexpr CuResult kCuNotReady = 600;
 inline constexpr CuResult kCuIllegalAddress = 700;
 inline constexpr CuResult kCuLaunchOutOfResources = 701;
 inline constexpr CuResult kCuLaunchFailed = 719;
@@ -47,16 +48,25 @@ inline constexpr bool IsSticky(CuResult result) {
 }
 
 enum CuDeviceAttribute : int {
+  kCuThreadsPerBlock = 1,
+  kCuSharedBytesPerBlock = 8,
+  kCuRegistersPerBlock = 12,
   kCuMultiprocessors = 16,
+  kCuThreadsPerMultiprocessor = 39,
   kCuComputeMajor = 75,
   kCuComputeMinor = 76,
+  kCuSharedBytesPerMultiprocessor = 81,
+  kCuRegistersPerMultiprocessor = 82,
   kCuSharedBytesPerBlockOptIn = 97,
+  kCuBlocksPerMultiprocessor = 106,
+  kCuReservedSharedBytesPerBlock = 111,
   kCuMemoryPools = 115,
 };
 
 enum CuFunctionAttribute : int {
-  kCuFunctionRegisters = 4,
+  kCuFunctionSharedBytes = 1,
   kCuFunctionLocalBytes = 3,
+  kCuFunctionRegisters = 4,
   kCuFunctionMaxDynamicSharedBytes = 8,
 };
 
@@ -177,6 +187,8 @@ enum CuCaptureMode : int { kCuCaptureThreadLocal = 1 };
   X(event_create, "cuEventCreate", (CuEvent * event, unsigned flags))                              \
   X(event_destroy, "cuEventDestroy_v2", (CuEvent event))                                           \
   X(event_record, "cuEventRecord", (CuEvent event, CuStream stream))                               \
+  X(event_synchronize, "cuEventSynchronize", (CuEvent event))                                      \
+  X(event_elapsed, "cuEventElapsedTime", (float* milliseconds, CuEvent begin, CuEvent end))        \
   X(module_load, "cuModuleLoadData", (CuModule * module, const void* image))                       \
   X(module_unload, "cuModuleUnload", (CuModule module))                                            \
   X(module_function, "cuModuleGetFunction",                                                        \

@@ -82,6 +82,30 @@ std::vector<std::string> NvrtcPlaces(const std::string& nvrtc) {
   return places;
 }
 
+std::vector<std::string> CuptiPlaces(const Libraries& libraries, const std::string& cupti) {
+  constexpr const char* kNames[] = {"libcupti.so.13", "libcupti.so.12"};
+  std::error_code error;
+  std::vector<std::string> places;
+  const auto add_all = [&](const std::filesystem::path& folder) {
+    for (const char* name : kNames) places.push_back((folder / name).string());
+  };
+  if (!cupti.empty()) {
+    if (!std::filesystem::is_directory(cupti, error)) return {cupti};
+    add_all(cupti);
+    return places;
+  }
+  // Wheels of CUDA 13 have all libraries in one folder, those of CUDA 12 one for each library.
+  const std::filesystem::path nvrtc = libraries.nvrtc_path;
+  if (nvrtc.has_parent_path()) {
+    add_all(nvrtc.parent_path());
+    add_all(nvrtc.parent_path() / "../../cuda_cupti/lib");
+  }
+  for (const char* name : kNames) places.push_back(name);
+  add_all("/usr/local/cuda/extras/CUPTI/lib64");
+  add_all("/usr/local/cuda/lib64");
+  return places;
+}
+
 // Fills in a table; NotFound names the first function that the library lacks.
 absl::Status FindAll(const SharedLibrary& library, DriverApi* api) {
 #define WEFT_FIND(member, name, parameters)                                           \
@@ -101,6 +125,17 @@ absl::Status FindAll(const SharedLibrary& library, NvrtcApi* api) {
     return absl::NotFoundError(absl::StrCat(library.path, " has no function " name)); \
   }
   WEFT_NVRTC(WEFT_FIND)
+#undef WEFT_FIND
+  return absl::OkStatus();
+}
+
+absl::Status FindAll(const SharedLibrary& library, CuptiApi* api) {
+#define WEFT_FIND(member, name, parameters)                                           \
+  api->member = reinterpret_cast<decltype(api->member)>(library.Find(name));          \
+  if (api->member == nullptr) {                                                       \
+    return absl::NotFoundError(absl::StrCat(library.path, " has no function " name)); \
+  }
+  WEFT_CUPTI(WEFT_FIND)
 #undef WEFT_FIND
   return absl::OkStatus();
 }
@@ -172,6 +207,29 @@ absl::StatusOr<const NvrtcApi*> OpenNvrtc(const std::string& nvrtc) {
     auto api = std::make_unique<NvrtcApi>();
     WEFT_RETURN_IF_ERROR(FindAll(library, api.get()));
     entry = std::move(api);
+  }
+  return entry.get();
+}
+
+absl::StatusOr<const CuptiLibrary*> OpenCupti(const Libraries& libraries,
+                                              const std::string& cupti) {
+  static auto& opened =
+      *new std::map<std::pair<const Libraries*, std::string>, std::unique_ptr<const CuptiLibrary>>;
+  const absl::MutexLock lock(&mutex);
+  std::unique_ptr<const CuptiLibrary>& entry = opened[{&libraries, cupti}];
+  if (entry == nullptr) {
+    auto made = std::make_unique<CuptiLibrary>();
+    SharedLibrary library;
+    if (cupti.empty()) {
+      // The driver's library is open already.
+      WEFT_ASSIGN_OR_RETURN(library, OpenLibrary("the CUDA driver", {libraries.driver_path}));
+    }
+    if (library.handle == nullptr || library.Find("cuptiActivityEnable") == nullptr) {
+      WEFT_ASSIGN_OR_RETURN(library, OpenLibrary("CUPTI", CuptiPlaces(libraries, cupti)));
+    }
+    WEFT_RETURN_IF_ERROR(FindAll(library, &made->api));
+    made->path = library.path;
+    entry = std::move(made);
   }
   return entry.get();
 }

@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "backends/cuda/driver/cupti_api.h"
 #include "backends/cuda/driver/driver_api.h"
 #include "backends/cuda/driver/nvrtc_api.h"
 
@@ -29,6 +30,16 @@ absl::StatusOr<const Libraries*> OpenLibraries(const std::string& driver, const 
 
 // NVRTC alone, for checks that need no device.
 absl::StatusOr<const NvrtcApi*> OpenNvrtc(const std::string& nvrtc);
+
+struct CuptiLibrary {
+  CuptiApi api;
+  std::string path;
+};
+
+// CUPTI, which records the work of GPUs. `cupti`: a file, the folder of one, or empty: the driver's
+// own library if it has CUPTI's functions (the emulated one does), else one beside NVRTC, else an
+// installed one. NotFound lists every place that was tried.
+absl::StatusOr<const CuptiLibrary*> OpenCupti(const Libraries& libraries, const std::string& cupti);
 
 // "cuMemAlloc_v2: CUDA_ERROR_OUT_OF_MEMORY (2), out of memory". ResourceExhausted for a lack of
 // memory, else Internal; OK for success.

@@ -49,6 +49,7 @@ using weft::cuda::emulate::Memory;
 using weft::cuda::emulate::State;
 using weft::cuda::emulate::Task;
 
+constexpr unsigned kRecordedThreads = 128;
 // Sums of at least as many terms use a workspace.
 constexpr int64_t kLongSum = 64;
 constexpr size_t kWorkspaceBytes = 4096;
@@ -364,6 +365,10 @@ WEFT_EXPORT CublasStatus cublasLtMatmul(CublasLtHandle handle, CublasLtMatmulDes
   ++state.library_calls;
   Task task;
   task.name = "a matmul of cuBLASLt";
+  // The library launches its kernels by calls that CUPTI records.
+  const emulate::CallScope call("cudaLaunchKernelExC", &state.call);
+  task.activity =
+      emulate::KernelRecord("cublaslt_emulated", {1, 1, 1}, {kRecordedThreads, 1, 1}, 0);
   for (const LtRegion& read : {matmul.a, matmul.b, matmul.c, matmul.bias}) {
     if (read.first != nullptr) task.accesses.push_back({read.begin, read.end, false});
   }

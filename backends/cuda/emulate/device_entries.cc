@@ -6,12 +6,15 @@
 #include <utility>
 #include <vector>
 
+#include "backends/cuda/driver/cupti_api.h"
+#include "backends/cuda/emulate/activities.h"
 #include "backends/cuda/emulate/entries.h"
 #include "backends/cuda/emulate/launches.h"
 
 namespace {
 
 using namespace weft::cuda;  // NOLINT(build/namespaces): the interface has its types.
+using weft::cuda::emulate::Activities;
 using weft::cuda::emulate::Event;
 using weft::cuda::emulate::Memory;
 using weft::cuda::emulate::Shadow;
@@ -111,7 +114,30 @@ WEFT_SAME(cuDeviceGetName, device_name);
 
 WEFT_EXPORT CuResult cuDeviceGetAttribute(int* value, CuDeviceAttribute attribute, CuDevice) {
   WEFT_ENTER("cuDeviceGetAttribute");
+  // Of a GPU of compute capability 8.0, if no comment says otherwise.
   switch (attribute) {
+    case kCuThreadsPerBlock:
+      *value = 1024;
+      return kCuSuccess;
+    case kCuSharedBytesPerBlock:
+      *value = 48 << 10;
+      return kCuSuccess;
+    case kCuRegistersPerBlock:
+    case kCuRegistersPerMultiprocessor:
+      *value = 64 << 10;
+      return kCuSuccess;
+    case kCuThreadsPerMultiprocessor:
+      *value = 2048;
+      return kCuSuccess;
+    case kCuSharedBytesPerMultiprocessor:
+      *value = 164 << 10;
+      return kCuSuccess;
+    case kCuBlocksPerMultiprocessor:
+      *value = 32;
+      return kCuSuccess;
+    case kCuReservedSharedBytesPerBlock:
+      *value = 1 << 10;
+      return kCuSuccess;
     case kCuMultiprocessors:
       *value = 2;  // So that grids wrap around at small sizes.
       return kCuSuccess;
@@ -181,6 +207,7 @@ CuResult MakeFillTask(State& state, CuAddress to, unsigned char value, size_t by
   if (host == nullptr) return kCuInvalidValue;
   Shadow* const shadow = state.memory.Find(to)->shadow.get();
   task->name = "a fill";
+  task->activity = FillRecord(value, bytes);
   task->accesses = {{host, host + bytes, true}};
   task->run = [host, shadow, value, bytes] {
     std::memset(host, value, bytes);
@@ -197,6 +224,7 @@ CuResult MakeCopyTask(State& state, CuAddress to, CuAddress from, size_t bytes, 
   Shadow* const written = state.memory.Find(to)->shadow.get();
   const Shadow* const read = state.memory.Find(from)->shadow.get();
   task->name = "a copy";
+  task->activity = CopyRecord(kWithinDevice, kOnDevice, kOnDevice, bytes);
   task->accesses = {{target, target + bytes, true}, {source, source + bytes, false}};
   task->run = [target, source, written, read, bytes] {
     if (bytes > 0) std::memmove(target, source, bytes);
@@ -345,6 +373,9 @@ WEFT_EXPORT CuResult cuMemcpyHtoDAsync_v2(CuAddress to, const void* from, size_t
   Shadow* const shadow = state.memory.Find(to)->shadow.get();
   Task task;
   task.name = "a copy to the device";
+  task.activity = emulate::CopyRecord(emulate::kToDevice,
+                                      state.IsLocked(from) ? emulate::kPinned : emulate::kPageable,
+                                      emulate::kOnDevice, bytes);
   task.accesses = {{host, host + bytes, true}};
   if (state.IsLocked(from)) {
     task.run = [host, shadow, begin, bytes] {
@@ -369,6 +400,9 @@ WEFT_EXPORT CuResult cuMemcpyDtoHAsync_v2(void* to, CuAddress from, size_t bytes
   if (host == nullptr) return kCuInvalidValue;
   Task task;
   task.name = "a copy to the host";
+  task.activity =
+      emulate::CopyRecord(emulate::kToHost, emulate::kOnDevice,
+                          state.IsLocked(to) ? emulate::kPinned : emulate::kPageable, bytes);
   task.accesses = {{host, host + bytes, false}};
   task.run = [to, host, bytes] {
     if (bytes > 0) std::memcpy(to, host, bytes);
@@ -401,6 +435,7 @@ WEFT_SAME(cuMemsetD8Async, fill);
 WEFT_EXPORT CuResult cuStreamCreate(CuStream* stream, unsigned) {
   WEFT_ENTER("cuStreamCreate");
   auto made = std::make_unique<Stream>();
+  made->number = emulate::kFirstStream + static_cast<uint32_t>(state.calls["cuStreamCreate"]);
   *stream = reinterpret_cast<CuStream>(made.get());
   state.streams[*stream] = std::move(made);
   return kCuSuccess;
@@ -424,13 +459,27 @@ WEFT_EXPORT CuResult cuStreamSynchronize(CuStream stream) {
   WEFT_ENTER("cuStreamSynchronize");
   Stream* found = state.FindStream(stream);
   if (found == nullptr) return kCuInvalidHandle;
-  return found->capture != nullptr ? kCuCaptureUnsupported : state.Drain(found);
+  if (found->capture != nullptr) return kCuCaptureUnsupported;
+  CuptiSyncRecord record = {};
+  record.start = emulate::NowNanos();
+  const CuResult result = state.Drain(found);
+  Activities& activities = Activities::Get();
+  if (!activities.IsEnabled(kCuptiSync)) return result;
+  record.kind = kCuptiSync;
+  record.type = 3;  // Of a stream.
+  record.end = emulate::NowNanos();
+  record.correlation = state.call;
+  record.context = 1;
+  record.stream = found->number;
+  activities.Add(&record, sizeof record);
+  return result;
 }
 WEFT_SAME(cuStreamSynchronize, stream_synchronize);
 
-WEFT_EXPORT CuResult cuEventCreate(CuEvent* event, unsigned) {
+WEFT_EXPORT CuResult cuEventCreate(CuEvent* event, unsigned flags) {
   WEFT_ENTER("cuEventCreate");
   auto made = std::make_shared<Event>();
+  made->timed = (flags & kCuEventDisableTiming) == 0;
   *event = reinterpret_cast<CuEvent>(made.get());
   state.events[*event] = std::move(made);
   return kCuSuccess;
@@ -452,6 +501,32 @@ WEFT_EXPORT CuResult cuEventRecord(CuEvent event, CuStream stream) {
   return kCuSuccess;
 }
 WEFT_SAME(cuEventRecord, event_record);
+
+WEFT_EXPORT CuResult cuEventSynchronize(CuEvent event) {
+  WEFT_ENTER("cuEventSynchronize");
+  const auto it = state.events.find(event);
+  if (it == state.events.end()) return kCuInvalidHandle;
+  const bool reached = it->second->completed >= it->second->recorded;
+  return reached ? state.sticky : state.Drain(nullptr);
+}
+WEFT_SAME(cuEventSynchronize, event_synchronize);
+
+WEFT_EXPORT CuResult cuEventElapsedTime(float* milliseconds, CuEvent begin, CuEvent end) {
+  WEFT_ENTER("cuEventElapsedTime");
+  constexpr double kNanosPerMilli = 1e6;
+  const auto from = state.events.find(begin);
+  const auto to = state.events.find(end);
+  if (from == state.events.end() || to == state.events.end()) return kCuInvalidHandle;
+  for (const auto& it : {from, to}) {
+    if (!it->second->timed || it->second->recorded == 0) return kCuInvalidHandle;
+    if (it->second->completed < it->second->recorded) return kCuNotReady;
+  }
+  *milliseconds = static_cast<float>(
+      (static_cast<double>(to->second->time) - static_cast<double>(from->second->time)) /
+      kNanosPerMilli);
+  return kCuSuccess;
+}
+WEFT_SAME(cuEventElapsedTime, event_elapsed);
 
 WEFT_EXPORT CuResult cuStreamWaitEvent(CuStream stream, CuEvent event, unsigned) {
   WEFT_ENTER("cuStreamWaitEvent");

@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "backends/cuda/driver/driver_api.h"
+#include "backends/cuda/emulate/activities.h"
 #include "backends/cuda/emulate/state.h"
 
 #define WEFT_EXPORT extern "C" __attribute__((visibility("default")))
@@ -16,7 +17,8 @@
   ::weft::cuda::emulate::State& state = ::weft::cuda::emulate::State::Get(); \
   const std::lock_guard<std::mutex> lock(state.mutex);                       \
   const ::weft::cuda::CuResult entered = state.Enter(name);                  \
-  if (entered != ::weft::cuda::kCuSuccess) return entered
+  if (entered != ::weft::cuda::kCuSuccess) return entered;                   \
+  const ::weft::cuda::emulate::CallScope call(name, &state.call)
 
 // The function has the declared type.
 #define WEFT_SAME(function, member) \

@@ -132,6 +132,9 @@ CuResult MakeKernelTask(State& state, const CuKernelNode& kernel, Task* task) {
   if (made != kCuSuccess) return made;
   const Launch& launch = owned->launch;
   task->name = launch.name;
+  task->activity =
+      KernelRecord(launch.name, {kernel.grid_x, kernel.grid_y, kernel.grid_z},
+                   {kernel.block_x, kernel.block_y, kernel.block_z}, kernel.shared_bytes);
   for (size_t i = 0; i < launch.parameters.size(); ++i) {
     const Region& region = launch.parameters[i].region;
     if (launch.entry->kinds[i] == ParameterKind::kValue || region.begin == region.end) continue;
@@ -192,9 +195,9 @@ WEFT_EXPORT CuResult cuModuleGetFunction(CuFunction* function, CuModule module, 
 }
 WEFT_SAME(cuModuleGetFunction, module_function);
 
-WEFT_EXPORT CuResult cuFuncGetAttribute(int* value, CuFunctionAttribute, CuFunction) {
+WEFT_EXPORT CuResult cuFuncGetAttribute(int* value, CuFunctionAttribute attribute, CuFunction) {
   WEFT_ENTER("cuFuncGetAttribute");
-  *value = 0;
+  *value = attribute == kCuFunctionRegisters ? emulate::kRegisters : 0;
   return kCuSuccess;
 }
 WEFT_SAME(cuFuncGetAttribute, function_attribute);

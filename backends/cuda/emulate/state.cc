@@ -6,6 +6,7 @@
 #include <iterator>
 #include <utility>
 
+#include "backends/cuda/emulate/activities.h"
 #include "backends/cuda/emulate/graphs.h"
 
 namespace weft::cuda::emulate {
@@ -70,7 +71,10 @@ State& State::Get() {
   return state;
 }
 
-State::State() { streams[nullptr] = std::make_unique<Stream>(); }
+State::State() {
+  streams[nullptr] = std::make_unique<Stream>();
+  streams[nullptr]->number = kFirstStream;
+}
 
 CuResult State::Enter(const char* name) {
   ++calls[name];
@@ -118,6 +122,8 @@ CuResult State::Submit(CuStream to, Task task) {
   }
   Stream::Work work;
   work.run = std::move(task.run);
+  work.activity = std::move(task.activity);
+  SetSubmission(&work.activity, stream->number, call);
   stream->queue.push_back(std::move(work));
   return kCuSuccess;
 }
@@ -134,12 +140,17 @@ bool State::CanRun(const Stream& stream) const {
 }
 
 void State::RunOne(Stream* stream) {
-  const Stream::Work work = std::move(stream->queue.front());
+  Stream::Work work = std::move(stream->queue.front());
   stream->queue.pop_front();
   if (work.record != nullptr) {
     work.record->completed = std::max(work.record->completed, work.number);
+    work.record->time = NowNanos();
   } else if (work.run && sticky == kCuSuccess) {
+    const uint64_t begin = NowNanos();
     sticky = work.run();
+    // Some work is over within the clock's resolution.
+    SetTimes(&work.activity, begin, std::max(NowNanos(), begin + 1));
+    Activities::Get().AddWork(work.activity);
   }
 }
 

@@ -17,6 +17,9 @@
 
 namespace weft::cuda::emulate {
 
+// The number of the null stream in records, as CUPTI's.
+inline constexpr uint32_t kFirstStream = 7;
+
 // Fills memory that nothing was written to: NaN as a float.
 inline constexpr unsigned char kPoison = 0xff;
 // Most bytes of dynamic shared memory that a function can be set to, as on sm_80.
@@ -56,6 +59,8 @@ class Memory {
 struct Event {
   uint64_t recorded = 0;   // Records submitted.
   uint64_t completed = 0;  // Records that streams have reached.
+  uint64_t time = 0;       // When the last one was reached.
+  bool timed = true;
 };
 
 // Memory that work accesses.
@@ -70,6 +75,7 @@ struct Task {
   std::string name;
   std::function<CuResult()> run;
   std::vector<Access> accesses;
+  std::string activity;  // CUPTI's record of it, without stream and times; empty: none.
 };
 
 // Work of one stream, which runs in its order.
@@ -78,7 +84,9 @@ struct Stream {
     std::function<CuResult()> run;         // Empty for events.
     std::shared_ptr<Event> record, await;  // One of them, or null.
     uint64_t number = 0;                   // Of the record.
+    std::string activity;                  // CUPTI's record of it; empty: none.
   };
+  uint32_t number = 0;  // In records.
   std::deque<Work> queue;
   CuGraph capture = nullptr;  // Where work goes that is submitted; null: to the queue.
 };
@@ -95,6 +103,7 @@ class State {
   std::map<CuEvent, std::shared_ptr<Event>> events;
   std::map<std::string, int64_t> calls;
   int64_t launches = 0;
+  uint32_t call = 0;            // Correlation id of the present call; 0: it is not recorded.
   int64_t library_calls = 0;    // Matmuls of cuBLASLt.
   int64_t library_objects = 0;  // Handles and descriptors of it that exist.
 
