@@ -73,6 +73,8 @@ template <int n> W_FN void w_wait() {
   asm volatile("cp.async.wait_group %0;" :: "n"(n));
 #endif
 }
+// The same number, from which the compiler computes again what it would keep in registers.
+W_FN u32 w_again(u32 x) { asm volatile("" : "+r"(x)); return x; }
 // Four matrices of 8 x 8 elements of 16 bits, whose rows of 16 bytes begin at the elements i of
 // eight lanes each. A lane gets two elements of row lane / 4 of each matrix; of the transposed
 // matrices, two of column lane / 4 (PTX ISA, ldmatrix).

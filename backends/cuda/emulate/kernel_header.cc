@@ -165,6 +165,8 @@ template <int n> static inline unsigned w_get_pair(w_shared<unsigned short, n>& 
   return (unsigned short)tile[i] | (unsigned)(unsigned short)tile[i + 1] << 16;
 }
 
+static inline unsigned w_again(unsigned x) { return x; }
+
 // --- Asynchronous copies ---
 // A copy arrives when its thread waits for it, and has no content until then.
 struct w_fetched { void (*arrive)(void*, int, const char*); void* tile; int i; char bytes[16]; };

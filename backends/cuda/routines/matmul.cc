@@ -3,14 +3,17 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "backends/cuda/device/prepared_launch.h"
 #include "backends/cuda/routines/cublaslt.h"
 #include "backends/cuda/routines/epilogue.h"
 #include "backends/cuda/routines/joined_dims.h"
+#include "backends/cuda/routines/matmul_choice.h"
 #include "backends/cuda/routines/matmul_unit.h"
 #include "backends/cuda/routines/routine_code.h"
 #include "backends/runtime/step_names.h"
@@ -19,6 +22,8 @@
 
 namespace weft::cuda {
 namespace {
+
+constexpr int64_t kMaxBlocks = (int64_t{1} << 31) - 1;
 
 // The sizes of a call, with the strides of the epilogue's operands.
 struct Sizes {
@@ -34,7 +39,10 @@ int64_t BatchStride(const RunView& view, int own, int d, int rank) {
 }
 
 // Places of the strides of a dim: those of a, b, c, and the operands of the epilogue.
-constexpr size_t kA = 0, kB = 1, kC = 2, kOperands = 3;
+constexpr size_t kA = 0;
+constexpr size_t kB = 1;
+constexpr size_t kC = 2;
+constexpr size_t kOperands = 3;
 
 // A dim of the result with its strides in a and b.
 Dim DimOf(int d, int64_t a, int64_t b, const RunView& c, const EpilogueCode& epilogue) {
@@ -141,7 +149,7 @@ absl::StatusOr<Sizes> LinearOf(const RunView& a, const RunView& b, const RunView
   }
   if (bias.present()) {
     sizes.has_bias = 1;
-    sizes.bias = bias.strides[0];
+    sizes.bias_column = bias.strides[0];
   }
   std::vector<Dim> dims;
   for (int d = 0; d + 1 < a.rank(); ++d) {
@@ -151,35 +159,83 @@ absl::StatusOr<Sizes> LinearOf(const RunView& a, const RunView& b, const RunView
   return all;
 }
 
-// Sets what a kernel of that shape can access in groups. The views are those of the call; their
-// memory begins at multiples of 16 bytes.
-void SetGroups(const MatmulShape& shape, const RunView& a, const RunView& b, const RunView& c,
-               MatmulSizes* sizes) {
-  if (shape.load_group == 0) return;
-  const auto even = [&](const RunView& view, const int64_t* batch, int64_t group) {
-    return view.offset % group == 0 && std::all_of(batch, batch + sizes->rank, [&](int64_t stride) {
-             return stride % group == 0;
-           });
-  };
-  // Lines are the rows of a or the columns of b.
-  const auto groups = [&](const RunView& view, const int64_t* batch, int64_t lines,
-                          int64_t line_stride, int64_t k_stride) -> int64_t {
-    const int64_t group = shape.load_group;
-    if (!even(view, batch, group)) return 0;
-    if (k_stride == 1 && sizes->k % group == 0 && (lines == 1 || line_stride % group == 0)) {
-      return 1;
-    }
-    if (line_stride == 1 && lines % group == 0 && (sizes->k == 1 || k_stride % group == 0)) {
-      return 2;
-    }
-    return 0;
-  };
-  sizes->a_groups = groups(a, sizes->a, sizes->m, sizes->a_row, sizes->a_k);
-  sizes->b_groups = groups(b, sizes->b, sizes->n, sizes->b_column, sizes->b_k);
-  const int64_t group = shape.store_group;
-  sizes->c_groups = even(c, sizes->c, group) && sizes->c_column == 1 && sizes->n % group == 0 &&
-                    (sizes->m == 1 || sizes->c_row % group == 0);
+// The product of transposed matrices, whose result is that of the product transposed.
+void Transpose(Sizes* all) {
+  MatmulSizes& sizes = all->matmul;
+  std::swap(sizes.m, sizes.n);
+  std::swap(sizes.a_row, sizes.b_column);
+  std::swap(sizes.a_k, sizes.b_k);
+  std::swap(sizes.c_row, sizes.c_column);
+  std::swap(sizes.bias_row, sizes.bias_column);
+  std::swap(sizes.a, sizes.b);
+  for (MatmulOperand& operand : all->operands) std::swap(operand.row, operand.column);
 }
+
+bool AreMultiples(const RunView& view, const int64_t* batch, int64_t rank, int64_t group) {
+  return view.offset % group == 0 &&
+         std::all_of(batch, batch + rank, [&](int64_t stride) { return stride % group == 0; });
+}
+
+// How a matrix with this view can be read. Its memory begins at a multiple of 16 bytes.
+MatmulRead ReadOf(const RunView& view, const int64_t* batch, int64_t rank, int64_t lines, int64_t k,
+                  int64_t line_stride, int64_t k_stride) {
+  const int64_t group = GroupOf(MatmulRead::kGroupsAlongK, view.dtype);
+  const bool even = AreMultiples(view, batch, rank, group);
+  if (even && k_stride == 1 && k % group == 0 && (lines == 1 || line_stride % group == 0)) {
+    return MatmulRead::kGroupsAlongK;
+  }
+  if (even && line_stride == 1 && lines % group == 0 && (k == 1 || k_stride % group == 0)) {
+    return MatmulRead::kGroupsAlongLines;
+  }
+  return line_stride == 1 && k_stride != 1 ? MatmulRead::kOneAlongLines : MatmulRead::kOneAlongK;
+}
+
+MatmulProblem ProblemOf(const Sizes& all, const RunView& a, const RunView& b, bool tensor_cores) {
+  const MatmulSizes& sizes = all.matmul;
+  MatmulProblem problem;
+  problem.m = sizes.m;
+  problem.n = sizes.n;
+  problem.k = sizes.k;
+  problem.batches = sizes.batches;
+  problem.dtype = a.dtype;
+  problem.tensor_cores = tensor_cores;
+  problem.a = ReadOf(a, sizes.a, sizes.rank, sizes.m, sizes.k, sizes.a_row, sizes.a_k);
+  problem.b = ReadOf(b, sizes.b, sizes.rank, sizes.n, sizes.k, sizes.b_column, sizes.b_k);
+  return problem;
+}
+
+// Launches the kernel, and the one that adds the parts of k, if there are several.
+class MatmulCode : public StepCode {
+ public:
+  MatmulCode(CudaDevice& device, std::shared_ptr<const CudaModule> module,
+             std::vector<PreparedLaunch> launches, int64_t parts_bytes, FreshResults fresh,
+             std::string label)
+      : device_(device),
+        module_(std::move(module)),
+        launches_(std::move(launches)),
+        parts_bytes_(parts_bytes),
+        fresh_(std::move(fresh)),
+        label_(std::move(label)) {}
+
+  absl::Status Launch(const LaunchMemory& memory) override {
+    if (!launches_.empty()) fresh_.Forget(device_, memory);
+    for (PreparedLaunch& launch : launches_) {
+      WEFT_RETURN_IF_ERROR(launch.Submit(device_, memory, label_));
+    }
+    return absl::OkStatus();
+  }
+  int64_t scratch_bytes() const override { return parts_bytes_; }
+  const char* runner() const override { return "library"; }
+  std::string routine() const override { return "matmul"; }
+
+ private:
+  CudaDevice& device_;
+  const std::shared_ptr<const CudaModule> module_;
+  std::vector<PreparedLaunch> launches_;
+  const int64_t parts_bytes_;
+  const FreshResults fresh_;
+  const std::string label_;
+};
 
 // The argument that is the bias of `linear`; -1: none. Arguments of the epilogue follow.
 int BiasOf(const StepRequest& request) {
@@ -210,30 +266,60 @@ absl::StatusOr<std::unique_ptr<StepCode>> MakeMatmul(const RoutineContext& conte
   WEFT_ASSIGN_OR_RETURN(const EpilogueCode epilogue, MakeEpilogue(request, result.rank() - 1));
   WEFT_ASSIGN_OR_RETURN(Sizes sizes, linear ? LinearOf(left, right, bias, result, epilogue)
                                             : MatmulOf(left, right, result, epilogue));
-  const bool tensor = device.has_tensor_cores();
-  const MatmulShape shape = ShapeOfMatmul(result.dtype, tensor);
-  SetGroups(shape, left, right, result, &sizes.matmul);
-  WEFT_ASSIGN_OR_RETURN(const auto module,
-                        context.units.Find(MatmulUnit(result.dtype, tensor, epilogue.text)));
-  WEFT_ASSIGN_OR_RETURN(const CuFunction function, module->Find("weft_matmul"));
-  const int64_t down = (sizes.matmul.m + shape.tile - 1) / shape.tile;
-  const int64_t across = (sizes.matmul.n + shape.tile - 1) / shape.tile;
-  const int last = static_cast<int>(request.args.size());
-  std::vector<int> operands = {0, 1, has_bias ? 2 : -1, last};
-  std::vector<Extent> extents = {ExtentOf(request, left), ExtentOf(request, right),
-                                 ExtentOf(request, bias), ExtentOf(request, result)};
-  std::string bytes = BytesOf(sizes.matmul);
-  for (size_t o = 0; o < sizes.operands.size(); ++o) {
-    operands.push_back(epilogue.operands[o].arg);
-    extents.push_back(ExtentOf(request, request.args[epilogue.operands[o].arg]));
-    bytes += BytesOf(sizes.operands[o]);
+  const RunView* a = &left;
+  const RunView* b = &right;
+  if (sizes.matmul.n <= kMaxFewRows && sizes.matmul.m > sizes.matmul.n) {
+    Transpose(&sizes);
+    std::swap(a, b);
   }
+  const MatmulChoice choice = ChooseMatmul(ProblemOf(sizes, *a, *b, device.has_tensor_cores()));
+  if (choice.blocks > kMaxBlocks) return absl::UnimplementedError("a product of too many tiles");
+  MatmulSizes& matmul = sizes.matmul;
+  matmul.down = choice.down;
+  matmul.across = choice.across;
+  matmul.splits = choice.splits;
+  matmul.split_k = choice.split_k;
+  const int64_t group = StoreGroupOf(choice.kernel);
+  matmul.c_groups = AreMultiples(result, matmul.c, matmul.rank, group) && matmul.c_column == 1 &&
+                    matmul.n % group == 0 && (matmul.m == 1 || matmul.c_row % group == 0);
+  WEFT_ASSIGN_OR_RETURN(const auto module,
+                        context.units.Find(MatmulUnit(choice.kernel, epilogue.text)));
+  WEFT_ASSIGN_OR_RETURN(const CuFunction function, module->Find("weft_matmul"));
+  WEFT_ASSIGN_OR_RETURN(const CuFunction finish, module->Find("weft_matmul_finish"));
+  const int64_t numel = matmul.m * matmul.n * matmul.batches;
+  const int64_t sum_bytes = result.dtype == DType::kF64 ? 8 : 4;
+  const int64_t parts_bytes = choice.splits > 1 ? numel * choice.splits * sum_bytes : 0;
+  std::string bytes = BytesOf(matmul);
+  for (const MatmulOperand& operand : sizes.operands) bytes += BytesOf(operand);
   bytes += BytesOf(MatmulOperand());
-  return std::make_unique<RoutineCode>(
-      device, module, function,
-      GridOf(down * across * sizes.matmul.batches, device.multiprocessors()), operands,
-      std::move(extents), std::move(bytes), FreshResults(request), "matmul",
-      DescribeStep(request.plan, request.step));
+  std::vector<PreparedLaunch> launches;
+  const auto add = [&](CuFunction f, const LaunchShape& shape) {
+    PreparedLaunch& launch = launches.emplace_back(f, shape);
+    const auto operand = [&](int arg, const RunView& view) {
+      launch.AddOperand(arg, 0, ExtentOf(request, view));
+    };
+    operand(a == &left ? 0 : 1, *a);
+    operand(a == &left ? 1 : 0, *b);
+    operand(has_bias ? 2 : -1, bias);
+    operand(static_cast<int>(request.args.size()), result);
+    if (parts_bytes > 0) {
+      launch.AddScratch(parts_bytes);
+    } else {
+      launch.AddOperand(-1, 0, {});
+    }
+    for (const EpilogueOperand& e : epilogue.operands) operand(e.arg, request.args[e.arg]);
+    launch.AddStruct(bytes);
+  };
+  if (choice.blocks > 0) {
+    LaunchShape shape = GridOf(choice.blocks, device.multiprocessors());
+    shape.threads = static_cast<unsigned>(choice.kernel.threads());
+    add(function, shape);
+    const int64_t blocks = (numel + kRoutineThreads - 1) / kRoutineThreads;
+    if (parts_bytes > 0) add(finish, GridOf(blocks, device.multiprocessors()));
+  }
+  return std::make_unique<MatmulCode>(device, module, std::move(launches), parts_bytes,
+                                      FreshResults(request),
+                                      DescribeStep(request.plan, request.step));
 }
 
 }  // namespace weft::cuda

@@ -8,62 +8,119 @@
 namespace weft::cuda {
 namespace {
 
-constexpr char kMatmulSizes[] = R"(
+constexpr char kCommon[] = R"(
 struct w_matmul_sizes {
-  i64 m, n, k, a_row, a_k, b_k, b_column, c_row, c_column, bias, has_bias, a_groups, b_groups,
-      c_groups, batches, rank;
+  i64 m, n, k, a_row, a_k, b_k, b_column, c_row, c_column, bias_row, bias_column, has_bias,
+      c_groups, down, across, splits, split_k, batches, rank;
   i64 dims[6], a[6], b[6], c[6];
   struct { i64 row, column, batch[6]; } operands[W_OPERANDS + 1];
 };
-// The tile with that number, and the first elements of its matrices and the epilogue's operands.
-struct w_tile { i64 m0, n0, a0, b0, c0, o0[W_OPERANDS + 1]; };
-W_FN w_tile w_find_tile(const w_matmul_sizes& s, i64 number, i64 across, i64 down, i64 size) {
-  w_tile t = {number / across % down * size, number % across * size, 0, 0, 0, {}};
-  i64 batch = number / across / down;
+#define W_MATMUL_PARAMETERS \
+  W_IN(TYPE) a, W_IN(TYPE) b, W_IN(TYPE) bias, W_OUT(TYPE) c, W_OUT(SUM) parts \
+  W_OPERAND_PARAMETERS, const w_matmul_sizes s
+// The first elements of the matrices and of the epilogue's operands.
+struct w_matrices_at { i64 a, b, c, o[W_OPERANDS + 1]; };
+W_FN w_matrices_at w_find_batch(const w_matmul_sizes& s, i64 batch) {
+  w_matrices_at f = {};
   for (i64 d = s.rank; d-- > 0; batch /= s.dims[d]) {
     const i64 i = batch % s.dims[d];
-    t.a0 += i * s.a[d]; t.b0 += i * s.b[d]; t.c0 += i * s.c[d];
-    for (int o = 0; o < W_OPERANDS; ++o) t.o0[o] += i * s.operands[o].batch[d];
+    f.a += i * s.a[d]; f.b += i * s.b[d]; f.c += i * s.c[d];
+    #pragma unroll
+    for (int o = 0; o < W_OPERANDS; ++o) f.o[o] += i * s.operands[o].batch[d];
   }
+  return f;
+}
+// Where a block's sums belong: the first row and column, and the range of k.
+struct w_tile { i64 m0, n0, k0, end, batch, split; w_matrices_at first; };
+// The tile with that number. Neighbouring blocks take tiles of eight rows of tiles, column by
+// column, so that they read the same elements.
+W_FN w_tile w_find_tile(const w_matmul_sizes& s, u32 number, int rows, int columns) {
+  const u32 down = (u32)s.down, across = (u32)s.across;
+  const u32 matrix = number / (down * across), in = number % (down * across);
+  const u32 group = in / (8 * across) * 8, height = down - group < 8 ? down - group : 8;
+  w_tile t;
+  t.m0 = (i64)(group + in % (8 * across) % height) * rows;
+  t.n0 = (i64)(in % (8 * across) / height) * columns;
+  t.split = matrix / (u32)s.batches;
+  t.batch = matrix % (u32)s.batches;
+  t.k0 = t.split * s.split_k;
+  t.end = t.k0 + s.split_k < s.k ? t.k0 + s.split_k : s.k;
+  t.first = w_find_batch(s, t.batch);
   return t;
 }
+W_FN i64 w_part_at(const w_matmul_sizes& s, i64 split, i64 batch, i64 m, i64 n)
+    { return ((split * s.batches + batch) * s.m + m) * s.n + n; }
 // The element of c for the sum `x`.
-template <class T> W_FN T w_result(T x, const w_operands& operands, const w_matmul_sizes& s,
-                                   const w_tile& t, i64 m, i64 n) {
+template <class T, class P> W_FN T w_result(T x, P bias, const w_operands& operands,
+                                            const w_matmul_sizes& s, const w_matrices_at& first,
+                                            i64 m, i64 n) {
+  if (s.has_bias) x += w_load(bias, m * s.bias_row + n * s.bias_column);
   i64 at[W_OPERANDS + 1];
   #pragma unroll
   for (int o = 0; o < W_OPERANDS; ++o)
-    at[o] = t.o0[o] + m * s.operands[o].row + n * s.operands[o].column;
+    at[o] = first.o[o] + m * s.operands[o].row + n * s.operands[o].column;
   return w_finish(x, operands, at);
+}
+// Adds the parts of k in their order.
+W_KERNEL(256) weft_matmul_finish(W_MATMUL_PARAMETERS) {
+  const w_operands operands = {W_OPERAND_ARGUMENTS};
+  const i64 size = s.m * s.n, points = s.batches * size;
+  for (i64 i = w_thread(); i < points; i += w_threads()) {
+    const i64 batch = s.batches == 1 ? 0 : i / size, at = i - batch * size;
+    const i64 m = at / s.n, n = at % s.n;
+    SUM x = w_load(parts, i);
+    for (i64 split = 1; split < s.splits; ++split) x += w_load(parts, split * points + i);
+    const w_matrices_at first = w_find_batch(s, batch);
+    w_store(c, first.c + m * s.c_row + n * s.c_column,
+            w_result(x, bias, operands, s, first, m, n));
+  }
 }
 )";
 
+std::string TextOf(MatmulForm form) {
+  switch (form) {
+    case MatmulForm::kPlain:
+      return matmul_text::kPlain;
+    case MatmulForm::kFloat:
+      return matmul_text::kFloat;
+    case MatmulForm::kTensor:
+      return matmul_text::kTensor;
+    case MatmulForm::kFewRows:
+      return absl::StrCat(matmul_text::kFewRowsCommon, matmul_text::kFewRows);
+    case MatmulForm::kFewRowsWide:
+      return absl::StrCat(matmul_text::kFewRowsCommon, matmul_text::kFewRowsWide);
+  }
+  return "";
+}
+
+}  // namespace
+
+namespace matmul_text {
+
 // Each thread computes 4 x 4 elements of a tile, 16 rows and columns apart. Shared tiles have a
 // column more than elements, so that threads with neighbouring rows use different banks.
-constexpr char kMatmul[] = R"(
+const char kPlain[] = R"(
 #define W_TILE 64
-#define W_DEPTH 16
-W_KERNEL(256) weft_matmul(W_IN(TYPE) a, W_IN(TYPE) b, W_IN(TYPE) bias, W_OUT(TYPE) c W_OPERAND_PARAMETERS, const w_matmul_sizes s) {
+W_KERNEL(256) weft_matmul(W_MATMUL_PARAMETERS) {
   const w_operands operands = {W_OPERAND_ARGUMENTS};
   W_SHARED(SUM, left, W_DEPTH * (W_TILE + 1));
   W_SHARED(SUM, right, W_DEPTH * (W_TILE + 1));
   const int row = threadIdx.x / 16, column = threadIdx.x % 16;
-  const i64 down = (s.m + W_TILE - 1) / W_TILE, across = (s.n + W_TILE - 1) / W_TILE;
-  for (i64 tile = blockIdx.x; tile < down * across * s.batches; tile += gridDim.x) {
-    const w_tile t = w_find_tile(s, tile, across, down, W_TILE);
+  for (i64 tile = blockIdx.x; tile < s.down * s.across * s.batches * s.splits; tile += gridDim.x) {
+    const w_tile t = w_find_tile(s, (u32)tile, W_TILE, W_TILE);
     SUM sum[4][4] = {};
-    for (i64 k0 = 0; k0 < s.k; k0 += W_DEPTH) {
+    for (i64 k0 = t.k0; k0 < t.end; k0 += W_DEPTH) {
       for (int e = threadIdx.x; e < W_TILE * W_DEPTH; e += 256) {
         // Neighbouring threads read along the dim that is contiguous.
         const int ar = s.a_k == 1 ? e / W_DEPTH : e % W_TILE, ak = s.a_k == 1 ? e % W_DEPTH : e / W_TILE;
-        left[ak * (W_TILE + 1) + ar] = t.m0 + ar < s.m && k0 + ak < s.k
-            ? (SUM)w_load(a, t.a0 + (t.m0 + ar) * s.a_row + (k0 + ak) * s.a_k) : (SUM)0;
+        left[ak * (W_TILE + 1) + ar] = t.m0 + ar < s.m && k0 + ak < t.end
+            ? (SUM)w_load(a, t.first.a + (t.m0 + ar) * s.a_row + (k0 + ak) * s.a_k) : (SUM)0;
         const int bc = s.b_k == 1 ? e / W_DEPTH : e % W_TILE, bk = s.b_k == 1 ? e % W_DEPTH : e / W_TILE;
-        right[bk * (W_TILE + 1) + bc] = t.n0 + bc < s.n && k0 + bk < s.k
-            ? (SUM)w_load(b, t.b0 + (k0 + bk) * s.b_k + (t.n0 + bc) * s.b_column) : (SUM)0;
+        right[bk * (W_TILE + 1) + bc] = t.n0 + bc < s.n && k0 + bk < t.end
+            ? (SUM)w_load(b, t.first.b + (k0 + bk) * s.b_k + (t.n0 + bc) * s.b_column) : (SUM)0;
       }
       __syncthreads();
-      const int depth = s.k - k0 < W_DEPTH ? (int)(s.k - k0) : W_DEPTH;
+      const int depth = t.end - k0 < W_DEPTH ? (int)(t.end - k0) : W_DEPTH;
       for (int k = 0; k < depth; ++k) {
         SUM x[4], y[4];
         for (int i = 0; i < 4; ++i) x[i] = left[k * (W_TILE + 1) + row + 16 * i];
@@ -77,146 +134,11 @@ W_KERNEL(256) weft_matmul(W_IN(TYPE) a, W_IN(TYPE) b, W_IN(TYPE) bias, W_OUT(TYP
       for (int j = 0; j < 4; ++j) {
         const i64 m = t.m0 + row + 16 * i, n = t.n0 + column + 16 * j;
         if (m >= s.m || n >= s.n) continue;
-        SUM x = sum[i][j];
-        if (s.has_bias) x += (SUM)w_load(bias, n * s.bias);
-        w_store(c, t.c0 + m * s.c_row + n * s.c_column, w_result(x, operands, s, t, m, n));
-      }
-    }
-  }
-}
-)";
-
-// Tiles of 128 lines in shared memory: rows of the left matrix, or columns of the right one.
-// Threads read the elements of the next step of k while this one is computed, in parts of 16 bytes
-// if elements lie side by side and are aligned: along k (groups 1) or along the lines (2).
-constexpr char kTiles[] = R"(
-#define W_TILE 128
-#define W_PARTS (W_TILE * W_DEPTH / W_PART / 256)
-typedef w_pack<W_ELEMENT, W_PART> w_part;
-struct w_lines { i64 first, count, line, k, groups; };
-// The place of a thread's part in the tile.
-W_FN int w_part_line(int h, i64 groups) {
-  const int e = threadIdx.x + 256 * h;
-  return groups == 2 ? e % (W_TILE / W_PART) * W_PART : e / (W_DEPTH / W_PART);
-}
-W_FN int w_part_k(int h, i64 groups) {
-  const int e = threadIdx.x + 256 * h;
-  return groups == 2 ? e / (W_TILE / W_PART) : e % (W_DEPTH / W_PART) * W_PART;
-}
-template <class P> W_FN void w_read_parts(w_part* parts, P p, i64 base, const w_lines& s, i64 k0,
-                                          i64 depth) {
-  #pragma unroll
-  for (int h = 0; h < W_PARTS; ++h) {
-    const i64 line = s.first + w_part_line(h, s.groups), k = k0 + w_part_k(h, s.groups);
-    parts[h] = w_part();
-    if (s.groups != 0) {
-      if (line < s.count && k < depth) {
-        parts[h] = w_get(w_as<w_part>(p, base + line * s.line + k * s.k), 0);
-      }
-      continue;
-    }
-    #pragma unroll
-    for (int i = 0; i < W_PART; ++i) {
-      if (line < s.count && k + i < depth) {
-        parts[h].v[i] = w_get(w_as<W_ELEMENT>(p, base + line * s.line + (k + i) * s.k), 0);
-      }
-    }
-  }
-}
-template <class S> W_FN void w_write_parts(S& tile, const w_part* parts, i64 groups) {
-  #pragma unroll
-  for (int h = 0; h < W_PARTS; ++h) {
-    const int line = w_part_line(h, groups), k = w_part_k(h, groups);
-    if ((groups == 2) == (W_AT(1, 0) == 1)) {
-      w_put_shared(tile, W_AT(line, k), parts[h]);
-      continue;
-    }
-    #pragma unroll
-    for (int i = 0; i < W_PART; ++i) {
-      tile[groups == 2 ? W_AT(line + i, k) : W_AT(line, k + i)] = parts[h].v[i];
-    }
-  }
-}
-)";
-
-// On the tensor cores, for elements of 16 bits. A block computes a tile of 128 x 128 elements, each
-// of its 8 warps a part of 64 x 32 in pieces of 16 x 8. Lines of 40 elements keep fragments in
-// different banks.
-constexpr char kTensorDefinitions[] = R"(
-#define W_ELEMENT u16
-#define W_PART 8
-#define W_DEPTH 32
-#define W_LINE 40
-#define W_AT(line, k) ((line) * W_LINE + (k))
-)";
-constexpr char kTensorMatmul[] = R"(
-W_KERNEL(256) weft_matmul(W_IN(TYPE) a, W_IN(TYPE) b, W_IN(TYPE) bias, W_OUT(TYPE) c W_OPERAND_PARAMETERS, const w_matmul_sizes s) {
-  const w_operands operands = {W_OPERAND_ARGUMENTS};
-  W_SHARED(u16, left, W_TILE * W_LINE);
-  W_SHARED(u16, right, W_TILE * W_LINE);
-  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-  const int row = warp / 4 * 64 + lane / 4, column = warp % 4 * 32;
-  const i64 down = (s.m + W_TILE - 1) / W_TILE, across = (s.n + W_TILE - 1) / W_TILE;
-  for (i64 tile = blockIdx.x; tile < down * across * s.batches; tile += gridDim.x) {
-    const w_tile t = w_find_tile(s, tile, across, down, W_TILE);
-    const w_lines rows = {t.m0, s.m, s.a_row, s.a_k, s.a_groups};
-    const w_lines columns = {t.n0, s.n, s.b_column, s.b_k, s.b_groups};
-    f32 sum[4][4][4] = {};
-    w_part x[W_PARTS], y[W_PARTS];
-    w_read_parts(x, a, t.a0, rows, 0, s.k);
-    w_read_parts(y, b, t.b0, columns, 0, s.k);
-    for (i64 k0 = 0; k0 < s.k; k0 += W_DEPTH) {
-      w_write_parts(left, x, s.a_groups);
-      w_write_parts(right, y, s.b_groups);
-      __syncthreads();
-      w_read_parts(x, a, t.a0, rows, k0 + W_DEPTH, s.k);
-      w_read_parts(y, b, t.b0, columns, k0 + W_DEPTH, s.k);
-      #pragma unroll
-      for (int k = lane % 4 * 2; k < W_DEPTH; k += 16) {
-        u32 p[4][4], q[4][2];
-        #pragma unroll
-        for (int i = 0; i < 4; ++i) {
-          #pragma unroll
-          for (int h = 0; h < 4; ++h)
-            p[i][h] = w_get_pair(left, (row + 16 * i + h % 2 * 8) * W_LINE + k + h / 2 * 8);
-          #pragma unroll
-          for (int h = 0; h < 2; ++h)
-            q[i][h] = w_get_pair(right, (column + 8 * i + lane / 4) * W_LINE + k + h * 8);
-        }
-        #pragma unroll
-        for (int i = 0; i < 4; ++i) {
-          #pragma unroll
-          for (int j = 0; j < 4; ++j) w_mma(sum[i][j], p[i], q[j], TYPE());
-        }
-      }
-      __syncthreads();
-    }
-    #pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      #pragma unroll
-      for (int j = 0; j < 4; ++j) {
-        #pragma unroll
-        for (int h = 0; h < 2; ++h) {
-          const i64 m = t.m0 + row + 16 * i + 8 * h, n = t.n0 + column + 8 * j + lane % 4 * 2;
-          if (m >= s.m || n >= s.n) continue;
-          const bool both = n + 1 < s.n;
-          f32 u = sum[i][j][2 * h], v = sum[i][j][2 * h + 1];
-          if (s.has_bias) {
-            u += w_load(bias, n * s.bias);
-            if (both) v += w_load(bias, (n + 1) * s.bias);
-          }
-          u = w_result(u, operands, s, t, m, n);
-          if (both) v = w_result(v, operands, s, t, m, n + 1);
-          const i64 at = t.c0 + m * s.c_row + n * s.c_column;
-          if (s.c_groups) {
-            w_pack<TYPE, 2> pair;
-            w_set(&pair.v[0], u);
-            w_set(&pair.v[1], v);
-            w_put_group(c, at, pair);
-          } else {
-            w_store(c, at, u);
-            if (both) w_store(c, at + s.c_column, v);
-          }
+        if (s.splits > 1) {
+          w_store(parts, w_part_at(s, t.split, t.batch, m, n), sum[i][j]);
+        } else {
+          w_store(c, t.first.c + m * s.c_row + n * s.c_column,
+                  w_result(sum[i][j], bias, operands, s, t.first, m, n));
         }
       }
     }
@@ -224,118 +146,47 @@ W_KERNEL(256) weft_matmul(W_IN(TYPE) a, W_IN(TYPE) b, W_IN(TYPE) bias, W_OUT(TYP
 }
 )";
 
-// For f32. A thread computes 8 x 8 elements of a tile of 128 x 128, in four squares.
-constexpr char kFloatDefinitions[] = R"(
-#define W_ELEMENT f32
-#define W_PART 4
-#define W_DEPTH 8
-#define W_LINE 132
-#define W_AT(line, k) ((k) * W_LINE + (line))
-)";
-constexpr char kFloatMatmul[] = R"(
-W_KERNEL(256) weft_matmul(W_IN(f32) a, W_IN(f32) b, W_IN(f32) bias, W_OUT(f32) c W_OPERAND_PARAMETERS, const w_matmul_sizes s) {
-  const w_operands operands = {W_OPERAND_ARGUMENTS};
-  W_SHARED(f32, left, W_DEPTH * W_LINE);
-  W_SHARED(f32, right, W_DEPTH * W_LINE);
-  const int row = threadIdx.x / 16 * 4, column = threadIdx.x % 16 * 4;
-  const i64 down = (s.m + W_TILE - 1) / W_TILE, across = (s.n + W_TILE - 1) / W_TILE;
-  for (i64 tile = blockIdx.x; tile < down * across * s.batches; tile += gridDim.x) {
-    const w_tile t = w_find_tile(s, tile, across, down, W_TILE);
-    const w_lines rows = {t.m0, s.m, s.a_row, s.a_k, s.a_groups};
-    const w_lines columns = {t.n0, s.n, s.b_column, s.b_k, s.b_groups};
-    f32 sum[8][8] = {};
-    w_part x[W_PARTS], y[W_PARTS];
-    w_read_parts(x, a, t.a0, rows, 0, s.k);
-    w_read_parts(y, b, t.b0, columns, 0, s.k);
-    for (i64 k0 = 0; k0 < s.k; k0 += W_DEPTH) {
-      w_write_parts(left, x, s.a_groups);
-      w_write_parts(right, y, s.b_groups);
-      __syncthreads();
-      w_read_parts(x, a, t.a0, rows, k0 + W_DEPTH, s.k);
-      w_read_parts(y, b, t.b0, columns, k0 + W_DEPTH, s.k);
-      #pragma unroll
-      for (int k = 0; k < W_DEPTH; ++k) {
-        w_part p[2], q[2];
-        #pragma unroll
-        for (int h = 0; h < 2; ++h) {
-          w_get_shared(left, W_AT(row + 64 * h, k), &p[h]);
-          w_get_shared(right, W_AT(column + 64 * h, k), &q[h]);
-        }
-        #pragma unroll
-        for (int i = 0; i < 8; ++i) {
-          #pragma unroll
-          for (int j = 0; j < 8; ++j) {
-            sum[i][j] = w_fma(p[i / 4].v[i % 4], q[j / 4].v[j % 4], sum[i][j]);
-          }
-        }
-      }
-      __syncthreads();
-    }
-    #pragma unroll
-    for (int i = 0; i < 8; ++i) {
-      #pragma unroll
-      for (int h = 0; h < 2; ++h) {
-        const i64 m = t.m0 + row + i / 4 * 64 + i % 4, n = t.n0 + column + 64 * h;
-        if (m >= s.m) continue;
-        w_part z;
-        #pragma unroll
-        for (int j = 0; j < 4; ++j) {
-          z.v[j] = sum[i][4 * h + j];
-          if (n + j >= s.n) continue;
-          if (s.has_bias) z.v[j] += w_load(bias, (n + j) * s.bias);
-          z.v[j] = w_result(z.v[j], operands, s, t, m, n + j);
-        }
-        const i64 at = t.c0 + m * s.c_row + n * s.c_column;
-        if (s.c_groups) {
-          if (n < s.n) w_put_group(c, at, z);
-          continue;
-        }
-        #pragma unroll
-        for (int j = 0; j < 4; ++j) {
-          if (n + j < s.n) w_store(c, at + j * s.c_column, z.v[j]);
-        }
-      }
-    }
-  }
-}
-)";
+}  // namespace matmul_text
 
-enum class MatmulForm : uint8_t { kPlain, kFloat, kTensor };
-
-MatmulForm FormOf(DType dtype, bool tensor_cores) {
-  if (dtype == DType::kF32) return MatmulForm::kFloat;
-  return tensor_cores && DTypeBits(dtype) == 16 ? MatmulForm::kTensor : MatmulForm::kPlain;
-}
-
-}  // namespace
-
-std::string MatmulUnit(DType dtype, bool tensor_cores, absl::string_view epilogue) {
-  std::string text = absl::StrCat(Prelude(), epilogue, kMatmulSizes);
-  switch (FormOf(dtype, tensor_cores)) {
-    case MatmulForm::kTensor:
-      absl::StrAppend(&text, kTensorDefinitions, kTiles, kTensorMatmul);
-      break;
+int MatmulKernel::threads() const {
+  switch (form) {
     case MatmulForm::kFloat:
-      absl::StrAppend(&text, kFloatDefinitions, kTiles, kFloatMatmul);
-      break;
-    case MatmulForm::kPlain:
-      absl::StrAppend(&text, kMatmul);
-      break;
+      return tile_m / part_m * (tile_n / part_n);
+    case MatmulForm::kTensor:
+      return tile_m / part_m * (tile_n / part_n) * 32;
+    default:
+      return 256;
   }
-  const char* sum = dtype == DType::kF64 ? "f64" : "f32";
-  return absl::StrReplaceAll(text, {{"TYPE", MemoryType(dtype)}, {"SUM", sum}});
 }
 
-MatmulShape ShapeOfMatmul(DType dtype, bool tensor_cores) {
-  switch (FormOf(dtype, tensor_cores)) {
-    case MatmulForm::kTensor:
-      return {128, 8, 2};
+int GroupOf(MatmulRead read, DType dtype) {
+  const bool groups = read == MatmulRead::kGroupsAlongK || read == MatmulRead::kGroupsAlongLines;
+  return groups ? 16 * 8 / DTypeBits(dtype) : 1;
+}
+
+int StoreGroupOf(const MatmulKernel& kernel) {
+  switch (kernel.form) {
     case MatmulForm::kFloat:
-      return {128, 4, 4};
-    case MatmulForm::kPlain:
-      break;
+      return 4;
+    case MatmulForm::kTensor:
+      return 2;
+    default:
+      return 1;
   }
-  return {64, 0, 0};
+}
+
+std::string MatmulUnit(const MatmulKernel& kernel, absl::string_view epilogue) {
+  const std::string definitions =
+      absl::StrCat("#define W_THREADS ", kernel.threads(), "\n#define W_BLOCKS ", kernel.blocks,
+                   "\n#define W_TILE_M ", kernel.tile_m, "\n#define W_TILE_N ", kernel.tile_n,
+                   "\n#define W_DEPTH ", kernel.depth, "\n#define W_STAGES ", kernel.stages,
+                   "\n#define W_PART_M ", kernel.part_m, "\n#define W_PART_N ", kernel.part_n,
+                   "\n#define W_READ_A ", static_cast<int>(kernel.a), "\n#define W_READ_B ",
+                   static_cast<int>(kernel.b), "\n");
+  const char* sum = kernel.dtype == DType::kF64 ? "f64" : "f32";
+  const std::string text = absl::StrReplaceAll(absl::StrCat(kCommon, TextOf(kernel.form)),
+                                               {{"TYPE", MemoryType(kernel.dtype)}, {"SUM", sum}});
+  return absl::StrCat(Prelude(), epilogue, definitions, text);
 }
 
 }  // namespace weft::cuda

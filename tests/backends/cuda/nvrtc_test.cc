@@ -20,6 +20,7 @@
 #include "backends/cuda/routines/copy_unit.h"
 #include "backends/cuda/routines/epilogue.h"
 #include "backends/cuda/routines/finish_unit.h"
+#include "backends/cuda/routines/matmul_choice.h"
 #include "backends/cuda/routines/matmul_unit.h"
 #include "backends/cuda/target.h"
 #include "gmock/gmock.h"
@@ -85,12 +86,46 @@ class CudaNvrtc : public testing::Test {
   const NvrtcApi* nvrtc_ = nullptr;
 };
 
-TEST_F(CudaNvrtc, CompilesRoutines) {
-  for (const DType dtype : {DType::kF32, DType::kF16, DType::kBF16, DType::kF64}) {
-    for (const bool tensor_cores : {false, true}) {
-      ExpectCompiles(MatmulUnit(dtype, tensor_cores, PlainEpilogue(dtype)), 1);
+// The kernels for products of matrices, with the reads that the others come closest to.
+TEST_F(CudaNvrtc, CompilesMatmuls) {
+  constexpr MatmulRead kOneK = MatmulRead::kOneAlongK;
+  constexpr MatmulRead kGroupsK = MatmulRead::kGroupsAlongK;
+  constexpr MatmulRead kGroupsLines = MatmulRead::kGroupsAlongLines;
+  const auto expect = [&](MatmulKernel kernel, DType dtype, MatmulRead a, MatmulRead b) {
+    kernel.dtype = dtype;
+    kernel.a = a;
+    kernel.b = b;
+    ExpectCompiles(MatmulUnit(kernel, PlainEpilogue(dtype)), 2);
+  };
+  for (const MatmulKernel& kernel : TiledKernels(MatmulForm::kFloat)) {
+    expect(kernel, DType::kF32, kOneK, kOneK);
+    expect(kernel, DType::kF32, kGroupsK, kGroupsK);
+    expect(kernel, DType::kF32, kGroupsK, kGroupsLines);
+    expect(kernel, DType::kF32, kGroupsLines, kGroupsLines);
+  }
+  for (const MatmulKernel& kernel : TiledKernels(MatmulForm::kTensor)) {
+    expect(kernel, DType::kBF16, kGroupsK, kGroupsK);
+    expect(kernel, DType::kBF16, kGroupsK, kGroupsLines);
+    expect(kernel, DType::kF16, kGroupsLines, kOneK);
+  }
+  for (const MatmulKernel& kernel : TiledKernels(MatmulForm::kPlain)) {
+    expect(kernel, DType::kF64, kOneK, kOneK);
+    expect(kernel, DType::kBF16, kOneK, kOneK);
+  }
+  for (const DType dtype : {DType::kF32, DType::kBF16, DType::kF64}) {
+    for (const MatmulRead read : {kOneK, kGroupsK, kGroupsLines}) {
+      MatmulProblem problem;
+      problem.m = kMaxFewRows;
+      problem.n = problem.k = 1024;
+      problem.dtype = dtype;
+      problem.a = read == kGroupsK ? kGroupsK : kOneK;
+      problem.b = read;
+      expect(ChooseMatmul(problem).kernel, dtype, problem.a, problem.b);
     }
   }
+}
+
+TEST_F(CudaNvrtc, CompilesRoutines) {
   for (const DType dtype : {DType::kF32, DType::kF16, DType::kF64}) {
     ExpectCompiles(FinishUnit(dtype, PlainEpilogue(dtype)), 2);
   }

@@ -1,0 +1,244 @@
+// Each matmul kernel that may be chosen, on the emulated driver, whatever sizes it is chosen for:
+// every way to read the matrices, tiles in part, batches, parts of k.
+#include <cmath>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "backends/cuda/device/cuda_device.h"
+#include "backends/cuda/device/modules.h"
+#include "backends/cuda/driver/libraries.h"
+#include "backends/cuda/routines/epilogue.h"
+#include "backends/cuda/routines/matmul_choice.h"
+#include "backends/cuda/routines/matmul_unit.h"
+#include "backends/cuda/routines/routine_code.h"
+#include "graph/tensor/tensor.h"
+#include "gtest/gtest.h"
+
+namespace weft::cuda {
+namespace {
+
+struct Sizes {
+  int64_t m, n, k, batches, splits;
+};
+
+// Values between -1 and 1 that repeat late.
+HostTensor Values(int64_t count, DType dtype, int64_t seed) {
+  HostTensor t(dtype, {count});
+  std::vector<double> values(count);
+  for (int64_t i = 0; i < count; ++i) {
+    values[i] = static_cast<double>((i * 48271 + seed) % 97 - 48) / 64;
+  }
+  t.WriteDoubles(values);
+  return t;
+}
+
+bool AlongK(MatmulRead read) {
+  return read == MatmulRead::kOneAlongK || read == MatmulRead::kGroupsAlongK;
+}
+
+class CudaMatmulKernels : public testing::Test {
+ protected:
+  void SetUp() override {
+    auto libraries = OpenLibraries("emulated", "");
+    ASSERT_TRUE(libraries.ok()) << libraries.status();
+    auto opened = CudaDevice::Open(**libraries, 0);
+    ASSERT_TRUE(opened.ok()) << opened.status();
+    device_ = *std::move(opened);
+    loader_ = std::make_unique<ModuleLoader>(*device_);
+    units_ = std::make_unique<UnitCache>(*loader_);
+  }
+
+  std::unique_ptr<DeviceMemory> Copy(const HostTensor& t) {
+    auto memory = device_->Allocate(t.bytes(), profiler::MemoryCategory::kTemporary);
+    EXPECT_TRUE(memory.ok()) << memory.status();
+    EXPECT_TRUE(device_->CopyIn((*memory)->data(), t.data<char>(), t.bytes()).ok());
+    return *std::move(memory);
+  }
+
+  void Launch(CuFunction function, unsigned blocks, unsigned threads,
+              std::vector<std::pair<char*, int64_t>> pointers, std::string bytes) {
+    std::vector<uint64_t> addresses;
+    std::vector<OperandRange> ranges;
+    for (const auto& [address, size] : pointers) {
+      addresses.push_back(reinterpret_cast<uint64_t>(address));
+      ranges.push_back({addresses.back(), size});
+    }
+    std::vector<void*> parameters;
+    for (uint64_t& address : addresses) parameters.push_back(&address);
+    parameters.push_back(bytes.data());
+    EXPECT_TRUE(
+        device_
+            ->Launch(function, {blocks, threads, 0}, absl::MakeSpan(parameters), ranges, "matmul")
+            .ok());
+  }
+
+  void ExpectProduct(const MatmulKernel& kernel, const Sizes& sizes) {
+    const auto [m, n, k, batches, splits] = sizes;
+    SCOPED_TRACE(absl::StrCat(DTypeName(kernel.dtype), " tile ", kernel.tile_m, " x ",
+                              kernel.tile_n, " reads ", static_cast<int>(kernel.a), " ",
+                              static_cast<int>(kernel.b), " sizes ", m, " ", n, " ", k, " batches ",
+                              batches, " splits ", splits));
+    const HostTensor a = Values(batches * m * k, kernel.dtype, 1);
+    const HostTensor b = Values(batches * n * k, kernel.dtype, 5);
+    const HostTensor bias = Values(n, kernel.dtype, 9);
+    const int64_t numel = batches * m * n;
+    MatmulSizes s;
+    s.m = m;
+    s.n = n;
+    s.k = k;
+    s.a_row = AlongK(kernel.a) ? k : 1;
+    s.a_k = AlongK(kernel.a) ? 1 : m;
+    s.b_column = AlongK(kernel.b) ? k : 1;
+    s.b_k = AlongK(kernel.b) ? 1 : n;
+    s.c_row = n;
+    s.c_column = 1;
+    s.has_bias = 1;
+    s.bias_column = 1;
+    s.c_groups = n % StoreGroupOf(kernel) == 0;
+    const bool few = kernel.form == MatmulForm::kFewRows || kernel.form == MatmulForm::kFewRowsWide;
+    const int64_t width = kernel.form == MatmulForm::kFewRowsWide ? 32 * kernel.part_n
+                          : few                                   ? kernel.part_n
+                                                                  : kernel.tile_n;
+    s.down = few ? 1 : (m + kernel.tile_m - 1) / kernel.tile_m;
+    s.across = (n + width - 1) / width;
+    s.splits = splits;
+    s.split_k = ((k + splits - 1) / splits + kernel.depth - 1) / kernel.depth * kernel.depth;
+    s.batches = batches;
+    s.rank = batches > 1 ? 1 : 0;
+    s.dims[0] = batches;
+    s.a[0] = m * k;
+    s.b[0] = n * k;
+    s.c[0] = m * n;
+    const auto module = units_->Find(MatmulUnit(kernel, PlainEpilogue(kernel.dtype)));
+    ASSERT_TRUE(module.ok()) << module.status();
+    const int64_t bytes = numel * DTypeBits(kernel.dtype) / 8;
+    const int64_t parts_bytes = numel * splits * (kernel.dtype == DType::kF64 ? 8 : 4);
+    const auto a_memory = Copy(a);
+    const auto b_memory = Copy(b);
+    const auto bias_memory = Copy(bias);
+    const auto c_memory = *device_->Allocate(bytes, profiler::MemoryCategory::kTemporary);
+    const auto parts = *device_->Allocate(parts_bytes, profiler::MemoryCategory::kTemporary);
+    const std::vector<std::pair<char*, int64_t>> pointers = {
+        {a_memory->data(), static_cast<int64_t>(a.bytes())},
+        {b_memory->data(), static_cast<int64_t>(b.bytes())},
+        {bias_memory->data(), static_cast<int64_t>(bias.bytes())},
+        {c_memory->data(), bytes},
+        {parts->data(), parts_bytes}};
+    const std::string parameter = BytesOf(s) + BytesOf(MatmulOperand());
+    const int64_t blocks = s.down * s.across * batches * splits;
+    // Blocks walk over several tiles.
+    const auto function = (*module)->Find("weft_matmul");
+    ASSERT_TRUE(function.ok()) << function.status();
+    Launch(*function, static_cast<unsigned>(std::min<int64_t>(blocks, 3)),
+           static_cast<unsigned>(kernel.threads()), pointers, parameter);
+    if (splits > 1) Launch(*(*module)->Find("weft_matmul_finish"), 2, 256, pointers, parameter);
+    HostTensor c(kernel.dtype, {numel});
+    const absl::Status copied = device_->CopyOut(c.data<char>(), c_memory->data(), bytes);
+    ASSERT_TRUE(copied.ok()) << copied;
+    const std::vector<double> x = a.ReadDoubles(), y = b.ReadDoubles(), z = bias.ReadDoubles(),
+                              got = c.ReadDoubles();
+    const double tolerance = kernel.dtype == DType::kF32    ? 1e-5
+                             : kernel.dtype == DType::kF64  ? 1e-12
+                             : kernel.dtype == DType::kBF16 ? 8e-3
+                                                            : 1e-3;
+    for (int64_t i = 0; i < numel; ++i) {
+      const int64_t batch = i / (m * n), row = i / n % m, column = i % n;
+      double want = z[column];
+      double size = 1;
+      for (int64_t d = 0; d < k; ++d) {
+        const double term = x[batch * m * k + row * s.a_row + d * s.a_k] *
+                            y[batch * n * k + column * s.b_column + d * s.b_k];
+        want += term;
+        size += std::abs(term);
+      }
+      ASSERT_NEAR(got[i], want,
+                  tolerance * (kernel.dtype == DType::kF32 ? size : 1 + std::abs(want)))
+          << "element " << i;
+    }
+  }
+
+  std::unique_ptr<CudaDevice> device_;
+  std::unique_ptr<ModuleLoader> loader_;
+  std::unique_ptr<UnitCache> units_;
+};
+
+constexpr MatmulRead kOneK = MatmulRead::kOneAlongK;
+constexpr MatmulRead kOneLines = MatmulRead::kOneAlongLines;
+constexpr MatmulRead kGroupsK = MatmulRead::kGroupsAlongK;
+constexpr MatmulRead kGroupsLines = MatmulRead::kGroupsAlongLines;
+using Reads = std::vector<std::pair<MatmulRead, MatmulRead>>;
+
+TEST_F(CudaMatmulKernels, TilesOfFloats) {
+  for (MatmulKernel kernel : TiledKernels(MatmulForm::kFloat)) {
+    for (const auto& [a, b] : Reads{{kOneK, kOneK},
+                                    {kGroupsK, kGroupsK},
+                                    {kOneLines, kGroupsLines},
+                                    {kGroupsLines, kOneLines}}) {
+      kernel.a = a;
+      kernel.b = b;
+      ExpectProduct(kernel, {kernel.tile_m + 4, kernel.tile_n + 8, 2 * kernel.depth + 4, 1, 1});
+      ExpectProduct(kernel, {12, 20, 40, 2, 2});
+    }
+    kernel.a = kernel.b = kOneK;
+    ExpectProduct(kernel, {kernel.tile_m - 3, kernel.tile_n + 1, kernel.depth - 1, 2, 1});
+    ExpectProduct(kernel, {5, 3, 67, 3, 3});
+  }
+}
+
+TEST_F(CudaMatmulKernels, TilesOnTensorCores) {
+  for (MatmulKernel kernel : TiledKernels(MatmulForm::kTensor)) {
+    kernel.dtype = DType::kBF16;
+    for (const auto& [a, b] : Reads{{kGroupsK, kGroupsK},
+                                    {kGroupsLines, kGroupsLines},
+                                    {kOneK, kOneLines},
+                                    {kOneLines, kOneK}}) {
+      kernel.a = a;
+      kernel.b = b;
+      ExpectProduct(kernel, {kernel.tile_m + 8, kernel.tile_n + 16, kernel.depth + 8, 1, 1});
+      ExpectProduct(kernel, {8, 24, 2 * kernel.depth + 16, 2, 2});
+    }
+    kernel.a = kernel.b = kOneK;
+    ExpectProduct(kernel, {3, kernel.tile_n + 1, 5, 2, 1});
+    kernel.dtype = DType::kF16;
+    kernel.a = kernel.b = kGroupsK;
+    ExpectProduct(kernel, {24, 16, 40, 1, 1});
+  }
+}
+
+TEST_F(CudaMatmulKernels, PlainTiles) {
+  for (MatmulKernel kernel : TiledKernels(MatmulForm::kPlain)) {
+    for (const DType dtype : {DType::kF64, DType::kBF16}) {
+      kernel.dtype = dtype;
+      ExpectProduct(kernel, {65, 66, 35, 2, 1});
+      ExpectProduct(kernel, {5, 66, 50, 1, 2});
+    }
+  }
+}
+
+TEST_F(CudaMatmulKernels, FewRows) {
+  for (const DType dtype : {DType::kF32, DType::kBF16, DType::kF64}) {
+    for (const int64_t m : {1, 2, 3}) {
+      for (const auto& [a, b] : Reads{{kGroupsK, kGroupsK},
+                                      {kOneK, kOneK},
+                                      {kOneK, kGroupsLines},
+                                      {kOneLines, kOneLines}}) {
+        MatmulProblem problem;
+        problem.m = m;
+        problem.n = 40;
+        problem.k = 48;
+        problem.dtype = dtype;
+        problem.a = a;
+        problem.b = b;
+        const MatmulKernel kernel = ChooseMatmul(problem).kernel;
+        ExpectProduct(kernel, {m, 40, 48, 2, 2});
+        if (b == kOneK || b == kOneLines) ExpectProduct(kernel, {m, 67, 301, 1, 1});
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace weft::cuda
