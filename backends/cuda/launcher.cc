@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <numeric>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -9,6 +10,7 @@
 #include "backends/cuda/routines/copy.h"
 #include "backends/cuda/routines/routine.h"
 #include "backends/runtime/step_names.h"
+#include "base/annotate.h"
 #include "base/status_macros.h"
 #include "graph/ir/op_def.h"
 #include "lowering/finish_kernel.h"
@@ -73,6 +75,39 @@ absl::StatusOr<std::unique_ptr<StepCode>> CudaLauncher::Compile(const StepReques
       return nullptr;
   }
   return nullptr;
+}
+
+absl::StatusOr<std::vector<std::unique_ptr<StepCode>>> CudaLauncher::CompileAll(
+    absl::Span<const StepRequest> requests) {
+  std::vector<std::unique_ptr<StepCode>> codes(requests.size());
+  std::vector<size_t> open(requests.size());
+  std::iota(open.begin(), open.end(), size_t{0});
+  // A routine asks for one unit after the other.
+  while (!open.empty()) {
+    std::vector<size_t> waiting;
+    units_.BeginCollecting();
+    const absl::Status status = [&] {
+      for (const size_t i : open) {
+        auto code = Compile(requests[i]);
+        if (absl::IsUnavailable(code.status())) {
+          waiting.push_back(i);
+        } else if (code.ok()) {
+          codes[i] = *std::move(code);
+        } else {
+          return Annotate(code.status(), DescribeStep(requests[i].plan, requests[i].step));
+        }
+      }
+      return absl::OkStatus();
+    }();
+    const absl::Status loaded = units_.LoadCollected();
+    WEFT_RETURN_IF_ERROR(status);
+    if (!loaded.ok()) {
+      const StepRequest& first = requests[waiting.front()];
+      return Annotate(loaded, DescribeStep(first.plan, first.step));
+    }
+    open = std::move(waiting);
+  }
+  return codes;
 }
 
 absl::StatusOr<std::unique_ptr<StepCode>> CudaLauncher::CompileKernel(const StepRequest& request) {

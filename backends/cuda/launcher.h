@@ -46,6 +46,9 @@ class CudaLauncher : public StepLauncher {
   absl::Status CompilePlan(const Plan& plan);
 
   absl::StatusOr<std::unique_ptr<StepCode>> Compile(const StepRequest& request) override;
+  // Units of routines are compiled in parallel.
+  absl::StatusOr<std::vector<std::unique_ptr<StepCode>>> CompileAll(
+      absl::Span<const StepRequest> requests) override;
   absl::StatusOr<std::unique_ptr<StepCode>> CompileCopy(const RunView& from,
                                                         const RunView& to) override;
 

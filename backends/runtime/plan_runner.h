@@ -111,6 +111,11 @@ class PlanRunner {
   // --- Steps and places (plan_runner_prepare.cc) -----------------------------------------
   absl::Status Prepare(Assignment* assignment);
   absl::Status PrepareOutput(int i, Assignment* assignment);
+  // A step with views and attributes, but without code.
+  std::unique_ptr<PreparedStep> DescribeOperands(const Step& step, const SymbolEnv& env);
+  StepRequest RequestOf(const Step& step, const SymbolEnv& env, const PreparedStep& prepared) const;
+  absl::Status SetCode(const StepRequest& request, std::unique_ptr<StepCode> code,
+                       PreparedStep* prepared);
   absl::StatusOr<std::unique_ptr<PreparedStep>> PrepareStep(const Step& step, const SymbolEnv& env);
   // Null if the device has no code for the copy.
   absl::StatusOr<std::unique_ptr<PreparedStep>> PrepareCopy(const RunView& from, const RunView& to);

@@ -28,6 +28,8 @@ absl::Status PlanRunner::Prepare(Assignment* a) {
     a->bytes.push_back(bytes);
   }
   WEFT_RETURN_IF_ERROR(PlaceBuffers(a));
+  std::vector<StepRequest> requests;
+  std::vector<PreparedStep*> compiled;
   for (const Step& step : plan_.steps) {
     a->dynamic |= RunsOnHost(step);
     const absl::Status sizes = CheckSizes(step, a->env);
@@ -37,9 +39,15 @@ absl::Status PlanRunner::Prepare(Assignment* a) {
       a->steps.push_back(nullptr);
       continue;
     }
-    auto prepared = PrepareStep(step, a->env);
-    if (!prepared.ok()) return Annotate(prepared.status(), DescribeStep(plan_, step));
-    a->steps.push_back(*std::move(prepared));
+    a->steps.push_back(DescribeOperands(step, a->env));
+    if (RunsOnHost(step)) continue;
+    requests.push_back(RequestOf(step, a->env, *a->steps.back()));
+    compiled.push_back(a->steps.back().get());
+  }
+  WEFT_ASSIGN_OR_RETURN(auto codes, runtime_.launcher.CompileAll(requests));
+  for (size_t i = 0; i < codes.size(); ++i) {
+    const absl::Status status = SetCode(requests[i], std::move(codes[i]), compiled[i]);
+    if (!status.ok()) return Annotate(status, DescribeStep(plan_, requests[i].step));
   }
   for (size_t i = 0; i < plan_.outputs.size(); ++i) {
     WEFT_RETURN_IF_ERROR(PrepareOutput(static_cast<int>(i), a));
@@ -68,8 +76,7 @@ absl::Status PlanRunner::PrepareOutput(int i, Assignment* a) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::unique_ptr<PreparedStep>> PlanRunner::PrepareStep(const Step& step,
-                                                                      const SymbolEnv& env) {
+std::unique_ptr<PreparedStep> PlanRunner::DescribeOperands(const Step& step, const SymbolEnv& env) {
   ++runtime_.stats.compiled_steps;
   auto prepared = std::make_unique<PreparedStep>();
   for (const View& view : step.args) prepared->args.push_back(MakeRunView(view, env));
@@ -78,23 +85,42 @@ absl::StatusOr<std::unique_ptr<PreparedStep>> PlanRunner::PrepareStep(const Step
   prepared->bounds.resize(step.args.size());
   if (RunsOnHost(step)) return prepared;
   for (const View& view : step.results) prepared->results.push_back(MakeRunView(view, env));
-  const StepRequest request{
-      plan_,     step, env, prepared->attrs, prepared->args, prepared->results, planner_.memory(),
-      constants_};
-  WEFT_ASSIGN_OR_RETURN(prepared->code, runtime_.launcher.Compile(request));
+  return prepared;
+}
+
+StepRequest PlanRunner::RequestOf(const Step& step, const SymbolEnv& env,
+                                  const PreparedStep& prepared) const {
+  return {plan_,     step, env, prepared.attrs, prepared.args, prepared.results, planner_.memory(),
+          constants_};
+}
+
+absl::Status PlanRunner::SetCode(const StepRequest& request, std::unique_ptr<StepCode> code,
+                                 PreparedStep* prepared) {
+  const Step& step = request.step;
+  prepared->code = std::move(code);
   if (prepared->code == nullptr) {
     if (IsFinished(step)) {
       return absl::UnimplementedError("no routine runs a kernel on its result");
     }
     if (step.kind == StepKind::kLibrary) ++runtime_.stats.fallbacks;
-    return prepared;
+    return absl::OkStatus();
   }
   WEFT_RETURN_IF_ERROR(runtime_.ReserveScratch(prepared->code->scratch_bytes()));
   if (step.kind == StepKind::kLibrary) {
     const RunView& result = prepared->results[0];
-    const std::optional<int64_t> elements = env.Eval(plan_.buffers[result.buffer].numel);
+    const std::optional<int64_t> elements = request.env.Eval(plan_.buffers[result.buffer].numel);
     prepared->fills_buffer = elements && *elements == result.numel();
   }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<PreparedStep>> PlanRunner::PrepareStep(const Step& step,
+                                                                      const SymbolEnv& env) {
+  std::unique_ptr<PreparedStep> prepared = DescribeOperands(step, env);
+  if (RunsOnHost(step)) return prepared;
+  const StepRequest request = RequestOf(step, env, *prepared);
+  WEFT_ASSIGN_OR_RETURN(std::unique_ptr<StepCode> code, runtime_.launcher.Compile(request));
+  WEFT_RETURN_IF_ERROR(SetCode(request, std::move(code), prepared.get()));
   return prepared;
 }
 

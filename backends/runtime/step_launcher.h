@@ -9,6 +9,7 @@
 #include <limits>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -87,6 +88,10 @@ class StepLauncher {
 
   // Compiles a kernel, library or copy step. Null: there is no code for the step.
   virtual absl::StatusOr<std::unique_ptr<StepCode>> Compile(const StepRequest& request) = 0;
+  // Compiles the steps of an assignment, in order, as Compile does; a launcher may do so for
+  // several at a time. An error names the step.
+  virtual absl::StatusOr<std::vector<std::unique_ptr<StepCode>>> CompileAll(
+      absl::Span<const StepRequest> requests);
   // Compiles a copy of args[0] to results[0], both in the device's memory with equal dims and
   // dtypes. Null: there is no code for it.
   virtual absl::StatusOr<std::unique_ptr<StepCode>> CompileCopy(const RunView& from,

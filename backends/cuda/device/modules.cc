@@ -181,12 +181,24 @@ absl::StatusOr<std::vector<std::shared_ptr<const CudaModule>>> ModuleLoader::Loa
 }
 
 absl::StatusOr<std::shared_ptr<const CudaModule>> UnitCache::Find(const std::string& text) {
-  std::shared_ptr<const CudaModule>& module = units_[text];
-  if (module == nullptr) {
-    WEFT_ASSIGN_OR_RETURN(const auto loaded, loader_.Load({text}));
-    module = loaded[0];
+  const auto known = units_.find(text);
+  if (known != units_.end()) return known->second;
+  if (collects_) {
+    if (std::find(missing_.begin(), missing_.end(), text) == missing_.end()) {
+      missing_.push_back(text);
+    }
+    return absl::UnavailableError("the unit is not loaded yet");
   }
-  return module;
+  WEFT_ASSIGN_OR_RETURN(const auto loaded, loader_.Load({text}));
+  return units_.emplace(text, loaded[0]).first->second;
+}
+
+absl::Status UnitCache::LoadCollected() {
+  collects_ = false;
+  const std::vector<std::string> texts = std::exchange(missing_, {});
+  WEFT_ASSIGN_OR_RETURN(const auto loaded, loader_.Load(texts));
+  for (size_t i = 0; i < texts.size(); ++i) units_.emplace(texts[i], loaded[i]);
+  return absl::OkStatus();
 }
 
 }  // namespace weft::cuda

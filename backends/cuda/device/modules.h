@@ -72,10 +72,17 @@ class UnitCache {
   // The loader outlives it.
   explicit UnitCache(ModuleLoader& loader) : loader_(loader) {}
 
+  // While units are collected: Unavailable for one that is not loaded yet.
   absl::StatusOr<std::shared_ptr<const CudaModule>> Find(const std::string& text);
+
+  // Between these calls Find takes note of missing units, which the latter compiles in parallel.
+  void BeginCollecting() { collects_ = true; }
+  absl::Status LoadCollected();
 
  private:
   ModuleLoader& loader_;
+  bool collects_ = false;
+  std::vector<std::string> missing_;
   std::map<std::string, std::shared_ptr<const CudaModule>> units_;
 };
 
