@@ -1,8 +1,8 @@
 #include "backends/cuda/device/context.h"
 
-#include <algorithm>
 #include <utility>
 
+#include "base/align.h"
 #include "base/status_macros.h"
 
 namespace weft::cuda {
@@ -39,8 +39,9 @@ PrimaryContext::~PrimaryContext() { libraries_.driver.primary_context_release(de
 std::shared_ptr<HostBuffer> PrimaryContext::AllocateLocked(int64_t bytes) {
   if (locked_bytes_ + bytes > kMaxLockedBytes) return nullptr;
   void* memory = nullptr;
-  const auto least = static_cast<size_t>(std::max<int64_t>(bytes, 1));
-  if (libraries_.driver.host_allocate(&memory, least, kCuHostPortable) != kCuSuccess) {
+  // Vector loads of the host may touch a cache line behind the end, as in host_memory.h.
+  const auto size = static_cast<size_t>(bytes + kCacheLine);
+  if (libraries_.driver.host_allocate(&memory, size, kCuHostPortable) != kCuSuccess) {
     return nullptr;
   }
   locked_bytes_ += bytes;

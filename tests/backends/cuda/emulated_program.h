@@ -44,12 +44,13 @@ class EmulatedProgram {
         options_(std::move(options)) {}
 
   void set_target(const Target& target) { target_ = target; }
+  void set_observer(StepObserver* observer) { hooks_.observer = observer; }
 
   // The plan is made as it is, without passes.
   absl::Status Compile() {
     auto plan = Lower(*module_->main(), target_);
     if (!plan.ok()) return plan.status();
-    auto made = backend_->Compile(*module_->main(), *std::move(plan), options_);
+    auto made = backend_->Compile(*module_->main(), *std::move(plan), options_, hooks_);
     if (!made.ok()) return made.status();
     executable_ = *std::move(made);
     return absl::OkStatus();
@@ -91,6 +92,7 @@ class EmulatedProgram {
   std::unique_ptr<const Backend> backend_;
   Target target_;
   const BackendOptions options_;
+  ExecutableHooks hooks_;
   std::unique_ptr<Executable> executable_;
 };
 

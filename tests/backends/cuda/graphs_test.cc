@@ -12,6 +12,7 @@
 #include "backends/cuda/device/memory_order.h"
 #include "backends/cuda/device/modules.h"
 #include "backends/cuda/emit/prelude.h"
+#include "backends/runtime/step_observer.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/backends/cuda/emulated_program.h"
@@ -19,6 +20,7 @@
 namespace weft::cuda {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -211,6 +213,58 @@ TEST(CudaGraphs, RunAgainAfterEveryFailure) {
       EXPECT_EQ(emulation.counter(kind), 0) << kind << " after " << call;
     }
   }
+}
+
+// Observes nothing.
+class Observer : public StepObserver {
+ public:
+  absl::Status BeginRun(const Plan&, absl::Span<const HostTensor>, const SymbolEnv&) override {
+    return absl::OkStatus();
+  }
+  absl::Status BeforeStep(const ObservedStep&) override { return absl::OkStatus(); }
+  absl::Status AfterStep(const ObservedStep&) override {
+    ++steps;
+    return absl::OkStatus();
+  }
+  absl::Status EndRun(const Plan&, absl::Span<const HostTensor>) override {
+    return absl::OkStatus();
+  }
+  int64_t steps = 0;
+};
+
+TEST(CudaGraphs, AreNotUsedByRunsThatAreObserved) {
+  Observer observer;
+  EmulatedProgram program(kBranches, Options());
+  program.set_observer(&observer);
+  for (int run = 0; run < 3; ++run) program.ExpectAsReference(Inputs(9, run), 1e-4);
+  EXPECT_EQ(Count(program, "graph_launches"), 0);
+  EXPECT_EQ(observer.steps, 3 * Count(program, "steps"));
+}
+
+TEST(CudaGraphs, LateErrorsNameTheirSteps) {
+  EmulatedProgram program(kBranches, Options());
+  for (int run = 0; run < 3; ++run) program.ExpectAsReference(Inputs(9, run), 1e-4);
+  Emulated().emulation.fail_at("cuStreamSynchronize", 1, kCuIllegalAddress);
+  const auto got = program.Run(Inputs(9, 3));
+  EXPECT_THAT(got.status().message(),
+              AllOf(HasSubstr(" launches from node "), HasSubstr("(matmul) to node ")));
+  EXPECT_THAT(got.status().message(), HasSubstr("cannot use the GPU any more"));
+  EXPECT_FALSE(program.Run(Inputs(9, 3)).ok());
+  program.Close();
+  Emulated().emulation.reset();
+}
+
+TEST(CudaGraphs, LackOfMemoryNamesTheNeed) {
+  EmulatedProgram program(kBranches, Options());
+  const int64_t n = int64_t{1} << 26;
+  const std::vector<HostTensor> inputs = {
+      *HostTensor::View(HostBuffer::Allocate(4), DType::kF32, {n, 40}, {0, 0}), Ramp({40, 40}),
+      Ramp({40})};
+  const auto got = program.Run(inputs);
+  EXPECT_EQ(got.status().code(), absl::StatusCode::kResourceExhausted) << got.status();
+  EXPECT_THAT(got.status().message(), HasSubstr("memory of @main for these sizes, "));
+  EXPECT_THAT(got.status().message(), HasSubstr("of 17179869184 bytes are free"));
+  program.ExpectAsReference(Inputs(9, 0), 1e-4);
 }
 
 // Outputs lie in memory of the device's driver.
