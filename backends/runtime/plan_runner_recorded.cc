@@ -51,7 +51,7 @@ void PlanRunner::BeginRecorded() {
   Assignment& a = *current_;
   replays_ = false;
   if (a.segments.empty() || runtime_.observer != nullptr || runtime_.guard != nullptr ||
-      profiler::IsRecording(profiler::Activity::kCpuOp)) {
+      runtime_.device.is_traced() || profiler::IsRecording(profiler::Activity::kCpuOp)) {
     return;
   }
   replays_ = ++a.runs > 1;
