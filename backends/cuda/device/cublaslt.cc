@@ -80,7 +80,8 @@ absl::Status LtCall::Setup() {
   const CublasOperation trans_b = problem_.transpose_b ? kCublasOpT : kCublasOpN;
   WEFT_RETURN_IF_ERROR(set(kLtTransA, trans_a));
   WEFT_RETURN_IF_ERROR(set(kLtTransB, trans_b));
-  WEFT_RETURN_IF_ERROR(set(kLtEpilogue, problem_.epilogue));
+  const uint32_t epilogue = problem_.epilogue == 0 ? kLtEpilogueNone : problem_.epilogue;
+  WEFT_RETURN_IF_ERROR(set(kLtEpilogue, epilogue));
   if ((problem_.epilogue & kLtEpilogueBias) != 0) {
     // The search reads the alignment of the address.
     constexpr uintptr_t kSomewhere = uintptr_t{1} << 30;

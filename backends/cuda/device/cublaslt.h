@@ -33,7 +33,7 @@ struct LtProblem {
   CublasCompute compute = kCublas32F;
   CublasDataType type = kCublasF32;
   bool transpose_a = false, transpose_b = false;
-  uint32_t epilogue = kLtEpilogueNone;
+  uint32_t epilogue = 0;  // Flags of CublasLtEpilogue.
   double beta = 0;
   int64_t bias_alignment = 1;
   int64_t batches = 1;

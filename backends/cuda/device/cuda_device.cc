@@ -315,12 +315,18 @@ absl::Status CudaDevice::Submit(absl::Span<const OperandRange> operands, const s
   Note(label);
   ShowOperands(operands);
   if (builder_ == nullptr) {
-    const GpuTimeline::Timed timed(*timeline_, "library call", [&] {
-      GpuActivity work;
-      work.name = profiler::InternName(label);
-      return work;
-    });
-    return submit(stream_);
+    absl::Status status;
+    {
+      const GpuTimeline::Timed timed(*timeline_, "library call", [&] {
+        GpuActivity work;
+        work.name = profiler::InternName(label);
+        return work;
+      });
+      status = submit(stream_);
+    }
+    // Errors of earlier kernels are errors of a library's calls, too.
+    if (!status.ok()) WEFT_RETURN_IF_ERROR(Synchronize("cuStreamSynchronize"));
+    return status;
   }
   WEFT_RETURN_IF_ERROR(
       Check(driver_.capture_begin(stream_, kCuCaptureThreadLocal), "cuStreamBeginCapture"));

@@ -40,9 +40,9 @@ enum CublasLtMatmulDescAttribute : int {
   kLtBiasPointer = 8,  // const void*; queries read its alignment
 };
 
-// What happens to the sum; the numbers of bias and of one function may be joined.
+// Flags for what happens to the sum.
 enum CublasLtEpilogue : unsigned {
-  kLtEpilogueNone = 1,
+  kLtEpilogueNone = 1,  // Without others.
   kLtEpilogueRelu = 2,
   kLtEpilogueBias = 4,   // A vector along the rows of D.
   kLtEpilogueGelu = 32,  // The form with tanh.

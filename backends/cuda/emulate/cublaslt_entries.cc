@@ -137,12 +137,17 @@ uint64_t ProblemOf(const LtMatmul& m) {
   return hash;
 }
 
-// Types go together, and a function follows f32 alone.
+bool IsEpilogue(unsigned flags) {
+  const unsigned function = flags & ~unsigned{kLtEpilogueBias};
+  return flags == kLtEpilogueNone || (flags != 0 && (function == 0 || function == kLtEpilogueRelu ||
+                                                     function == kLtEpilogueGelu));
+}
+
+// Types go together.
 bool IsSupported(const LtMatmul& m) {
   if ((m.compute == kCublas64F) != (m.a_layout.type == kCublasF64)) return false;
   if (m.compute == kCublas32FFastTF32 && m.a_layout.type != kCublasF32) return false;
-  if (m.a_layout.type != m.d_layout.type) return false;
-  return m.a_layout.type != kCublasF64 || m.epilogue == kLtEpilogueNone;
+  return m.a_layout.type == m.d_layout.type;
 }
 
 // The memory around the address. `number`: that of the operand whose range the backend has given.
@@ -308,7 +313,7 @@ WEFT_EXPORT CublasStatus cublasLtMatmulAlgoGetHeuristic(
   WEFT_ENTER_LT("cublasLtMatmulAlgoGetHeuristic");
   if (handle == nullptr || requested < 1) return kCublasInvalidValue;
   const LtMatmul matmul = MatmulOf(*desc, a, b, c, d);
-  if (!IsConsistent(matmul)) return kCublasInvalidValue;
+  if (!IsConsistent(matmul) || !IsEpilogue(matmul.epilogue)) return kCublasInvalidValue;
   if (HasBias(matmul) && desc->bias == nullptr) return kCublasInvalidValue;
   *count = 0;
   if (!IsSupported(matmul)) return kCublasNotSupported;

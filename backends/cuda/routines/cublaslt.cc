@@ -188,9 +188,14 @@ absl::Status SetEpilogue(const StepRequest& request, LtStep* step) {
     if (!IsRow(request.args[2], result)) return absl::UnimplementedError("a bias with gaps");
     step->bias = 2;
   }
-  // The sum would be rounded before the first op.
-  if (DTypeBits(result.dtype) == 16) return absl::OkStatus();
   for (const Epilogue& e : epilogue) {
+    if (Applies(e, "relu")) {
+      step->problem.epilogue |= kLtEpilogueRelu;
+      ++step->taken;
+      break;
+    }
+    // The sum would be rounded before the addition.
+    if (DTypeBits(result.dtype) == 16) break;
     const bool added =
         e.kind == Epilogue::Kind::kBias || (e.kind == Epilogue::Kind::kBinary && Applies(e, "add"));
     if (!added || !request.args[e.arg].present()) break;
@@ -198,12 +203,16 @@ absl::Status SetEpilogue(const StepRequest& request, LtStep* step) {
     if (other.dtype != result.dtype) break;
     if (step->c < 0 && other.dims == result.dims) {
       step->c = e.arg;
-    } else if (step->bias < 0 && result.dtype == DType::kF32 && IsRow(other, result)) {
+    } else if (step->bias < 0 && IsRow(other, result)) {
       step->bias = e.arg;
     } else {
       break;
     }
     ++step->taken;
+  }
+  if (step->bias >= 0) {
+    step->problem.epilogue |= kLtEpilogueBias;
+    step->problem.bias_alignment = AlignmentOf(request.args[step->bias]);
   }
   return absl::OkStatus();
 }
@@ -351,10 +360,6 @@ absl::StatusOr<LtStep> DescribeLt(const StepRequest& request) {
   problem.b.alignment = AlignmentOf(request.args[step.b]);
   problem.d.alignment = AlignmentOf(result);
   if (step.c < 0) problem.c.alignment = problem.d.alignment;
-  if (step.bias >= 0) {
-    problem.epilogue = kLtEpilogueBias;
-    problem.bias_alignment = AlignmentOf(request.args[step.bias]);
-  }
   return step;
 }
 

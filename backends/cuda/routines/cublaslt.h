@@ -33,7 +33,9 @@ struct LtStep {
 //   - no elements, or no terms of a sum
 //
 // Of the epilogue, the call takes additions of one vector and of one tensor of the result's sizes,
-// if the dtype is not one of 16 bits: the library rounds once, after all of them.
+// unless the dtype has 16 bits, because the library rounds once, after all of them; then a relu,
+// which commutes with rounding and keeps NaN. The library's gelu is not taken: for f32 its error is
+// 6e-6, ten times that of a kernel.
 absl::StatusOr<LtStep> DescribeLt(const StepRequest& request);
 
 // Code for a `matmul` or `linear`: a call, and a kernel for the rest of the epilogue. Unimplemented
