@@ -58,6 +58,7 @@ W_FN f32 w_fast_exp2(f32 x)
 // The larger one; one that is not NaN, if there is one.
 W_FN f32 w_larger(f32 a, f32 b) { return fmaxf(a, b); }
 W_FN f32 w_xor_lane(f32 x, int d) { return __shfl_xor_sync(~0u, x, d); }
+W_FN bool w_any_lane(bool x) { return __any_sync(~0u, x); }
 // Orders accesses of the threads of a warp to shared memory.
 W_FN void w_warp_barrier() { __syncwarp(); }
 #endif

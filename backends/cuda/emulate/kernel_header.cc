@@ -335,6 +335,15 @@ static inline float w_fast_exp2(float x) { return exp2f(x); }
 static inline float w_larger(float a, float b) { return a != a || b > a ? b : a; }
 static inline float w_xor_lane(float x, int d)
     { return w_shuffle(__LINE__, ~0u, x, (int)(threadIdx.x % 32) ^ d); }
+static inline bool w_any_lane(bool x) {
+  static unsigned lanes[32];
+  const unsigned warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  lanes[warp] = lanes[warp] & ~(1u << lane) | (unsigned)x << lane;
+  weft_host->exchange(__LINE__, ~0u, 0, -1);
+  const bool any = lanes[warp] != 0;
+  weft_host->exchange(__LINE__, ~0u, 0, -1);
+  return any;
+}
 // The checks know barriers of a block alone.
 #define w_warp_barrier() __syncthreads()
 

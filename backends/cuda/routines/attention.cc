@@ -176,8 +176,8 @@ class AttentionCode : public StepCode {
 };
 
 // The grid of the first launch.
-absl::StatusOr<LaunchShape> GridOf(const AttentionShape& shape, const AttentionSizes& sizes,
-                                   const CudaDevice& device) {
+absl::StatusOr<LaunchShape> MainGrid(const AttentionShape& shape, const AttentionSizes& sizes,
+                                     const CudaDevice& device) {
   if (shape.form == AttentionForm::kPlain) {
     return cuda::GridOf(sizes.heads * sizes.queries, device.multiprocessors());
   }
@@ -213,7 +213,7 @@ absl::StatusOr<std::unique_ptr<StepCode>> MakeAttention(const RoutineContext& co
       sizes.splits > 1 ? 4 * rows * sizes.splits * (sizes.value_features + 2) : 0;
   auto code = std::make_unique<AttentionCode>(device, request, module, scratch);
   if (request.results[0].numel() == 0) return code;
-  WEFT_ASSIGN_OR_RETURN(const LaunchShape grid, GridOf(shape, sizes, device));
+  WEFT_ASSIGN_OR_RETURN(const LaunchShape grid, MainGrid(shape, sizes, device));
   WEFT_ASSIGN_OR_RETURN(const CuFunction attention, module->Find("weft_attention"));
   WEFT_RETURN_IF_ERROR(device.AllowShared(attention, static_cast<int>(grid.shared_bytes)));
   const auto last = static_cast<int>(request.args.size());

@@ -155,28 +155,32 @@ template <int rows, int width, int line, class S, class P>
 W_FN void w_fetch_rows(S tile, int at, P p, i64 base, i64 row_stride, i64 column_stride, int count,
                        int columns, bool groups) {
   constexpr int across = width / W_PART, parts = rows * across;
+  constexpr int each = (parts + W_THREADS - 1) / W_THREADS;
   // A thread's parts are as many rows apart, if rows divide the threads.
   constexpr bool even = W_THREADS % across == 0;
-  constexpr int apart = even ? W_THREADS / across : 0;
-  const i64 first = base + threadIdx.x / across * row_stride +
-                    threadIdx.x % across * W_PART * column_stride, step = apart * row_stride;
-  i64 from = first;
-  #pragma unroll
-  for (int h = 0; h < (parts + W_THREADS - 1) / W_THREADS; ++h, from += step) {
-    const int e = threadIdx.x + W_THREADS * h;
-    if (parts % W_THREADS != 0 && e >= parts) break;
-    const int row = even ? threadIdx.x / across + apart * h : e / across;
-    const int column = (even ? threadIdx.x : e) % across * W_PART;
-    if (!even) from = base + row * row_stride + column * column_stride;
-    if (groups) {
-      w_tile_fetch(tile, at + row * line + column, p, from, row < count && column < columns);
-      continue;
+  constexpr int apart = W_THREADS / across;
+  if (groups) {
+    i64 from = base + threadIdx.x / across * row_stride + threadIdx.x % across * W_PART;
+    const i64 step = apart * row_stride;
+    #pragma unroll
+    for (int h = 0; h < each; ++h, from += step) {
+      const int e = threadIdx.x + W_THREADS * h;
+      if (parts % W_THREADS != 0 && e >= parts) break;
+      const int row = even ? (int)threadIdx.x / across + apart * h : e / across;
+      const int column = (even ? (int)threadIdx.x : e) % across * W_PART;
+      w_tile_fetch(tile, at + row * line + column, p,
+                   even ? from : base + row * row_stride + column, row < count && column < columns);
     }
+    return;
+  }
+  #pragma unroll 1
+  for (int e = threadIdx.x; e < parts; e += W_THREADS) {
+    const int row = e / across, column = e % across * W_PART;
     w_part part = w_part();
     #pragma unroll
     for (int i = 0; i < W_PART; ++i) {
       if (row < count && column + i < columns) {
-        part.v[i] = w_get(w_as<TYPE>(p, from + i * column_stride), 0);
+        part.v[i] = w_get(w_as<TYPE>(p, base + row * row_stride + (column + i) * column_stride), 0);
       }
     }
     w_put(w_as<w_part>(tile, at + row * line + column), 0) = part;
@@ -256,20 +260,19 @@ W_KERNEL(W_THREADS) weft_attention(W_IN(TYPE) q, W_IN(TYPE) k, W_IN(TYPE) v, W_I
   const bool simple = w_is_simple(s);
   const f32 factor = simple ? s.scale * W_LOG2_E : W_LOG2_E;
   const int last_query = (int)s.queries - 1;
-  const auto fetch = [&](int first, int stage) {
+  const auto fetch_keys = [&](int first, int stage) {
+    if (first >= t.end) return;
     w_fetch_rows<W_STEP, W_FEATURES, W_Q_LINE>(keys, stage * W_STEP * W_Q_LINE, k,
         h.k + first * s.k_row, s.k_row, s.k_column, t.end - first, (int)s.features, s.k_groups);
+  };
+  const auto fetch_values = [&](int first, int stage) {
+    if (first >= t.end) return;
     w_fetch_rows<W_STEP, W_VALUE_FEATURES, W_V_LINE>(values, stage * W_STEP * W_V_LINE, v,
         h.v + first * s.v_row, s.v_row, s.v_column, t.end - first, (int)s.value_features, s.v_groups);
-    w_tile_commit();
   };
   w_fetch_rows<W_QUERIES, W_FEATURES, W_Q_LINE>(queries, 0, q, h.q + t.first * s.q_row, s.q_row,
       s.q_column, (int)s.queries - t.first, (int)s.features, s.q_groups);
-  if (t.begin < t.end) {
-    fetch(t.begin, 0);
-  } else {
-    w_tile_commit();
-  }
+  fetch_keys(t.begin, 0);
 )";
 
 // f16 and bf16 on tensor cores, each warp W_ROWS * 16 queries. A thread has elements of rows
@@ -288,27 +291,35 @@ constexpr char kTensor[] = R"(
   f32 top[W_ROWS][2], total[W_ROWS][2] = {};
   #pragma unroll
   for (int i = 0; i < W_ROWS; ++i) top[i][0] = top[i][1] = -w_inf32();
-  int stage = 0;
-  for (int first = t.begin; first < t.end; first += W_STEP, stage ^= 1) {
-    w_tile_await<0>();
-    __syncthreads();
-    if (first + W_STEP < t.end) fetch(first + W_STEP, stage ^ 1);
-    const int key0 = first + place;
-    // Keys that the warp's queries do not see.
-    if (key0 >= t.end || (s.causal && key0 > t.first + line + 16 * W_ROWS - 1)) continue;
-    f32 x[W_ROWS][W_KEYS / 8][4] = {};
+#if W_KEEP
+  u32 kept[W_FEATURES / 16][W_ROWS][4];
+#endif
+  // Scores of the warp's keys in that stage.
+  const auto score = [&](f32 (&x)[W_ROWS][W_KEYS / 8][4], int stage) {
     #pragma unroll
-    for (int f = 0; f < W_FEATURES; f += 16) {
+    for (int i = 0; i < W_ROWS; ++i) {
+      #pragma unroll
+      for (int j = 0; j < W_KEYS / 8; ++j) {
+        #pragma unroll
+        for (int e = 0; e < 4; ++e) x[i][j][e] = 0;
+      }
+    }
+    #pragma unroll
+    for (int f = 0; f < W_FEATURES / 16; ++f) {
+#if W_KEEP
+      u32 (&a)[W_ROWS][4] = kept[f];
+#else
       u32 a[W_ROWS][4];
       #pragma unroll
       for (int i = 0; i < W_ROWS; ++i) {
-        w_pieces(a[i], queries, (line + 16 * i + lane % 16) * W_Q_LINE + f + lane / 16 * 8);
+        w_pieces(a[i], queries, (line + 16 * i + lane % 16) * W_Q_LINE + 16 * f + lane / 16 * 8);
       }
+#endif
       #pragma unroll
       for (int j = 0; j < W_KEYS / 16; ++j) {
         u32 b[4];
         w_pieces(b, keys, (stage * W_STEP + place + 16 * j + lane % 8 + lane / 16 * 8) * W_Q_LINE +
-                              f + lane / 8 % 2 * 8);
+                              16 * f + lane / 8 % 2 * 8);
         #pragma unroll
         for (int i = 0; i < W_ROWS; ++i) {
           w_mma(x[i][2 * j], a[i], b, TYPE());
@@ -316,6 +327,9 @@ constexpr char kTensor[] = R"(
         }
       }
     }
+  };
+  // Scales, caps and masks scores of the keys from key0 on.
+  const auto hide = [&](f32 (&x)[W_ROWS][W_KEYS / 8][4], int key0) {
     if (!simple) {
       #pragma unroll
       for (int j = 0; j < W_KEYS / 8; ++j) {
@@ -343,49 +357,74 @@ constexpr char kTensor[] = R"(
     }
     if (key0 + W_KEYS > t.end || (s.causal && key0 + W_KEYS - 1 > t.first + line)) {
       #pragma unroll
-      for (int j = 0; j < W_KEYS / 8; ++j) {
+      for (int i = 0; i < 2 * W_ROWS; ++i) {
+        // Keys that the query sees, from the thread's first one on.
+        const int seen = (s.causal && row + 8 * i < t.end ? row + 8 * i + 1 : t.end) - key0 - column;
         #pragma unroll
-        for (int i = 0; i < W_ROWS; ++i) {
+        for (int j = 0; j < W_KEYS / 8; ++j) {
           #pragma unroll
-          for (int e = 0; e < 4; ++e) {
-            const int key = key0 + 8 * j + column + e % 2;
-            if (key >= t.end || (s.causal && key > row + 16 * i + e / 2 * 8)) {
-              x[i][j][e] = -w_inf32();
-            }
+          for (int e = 0; e < 2; ++e) {
+            f32& score = x[i / 2][j][i % 2 * 2 + e];
+            score = 8 * j + e < seen ? score : -w_inf32();
           }
         }
       }
     }
+  };
+  // Raises the largest scores, if these are much larger: weights are at most 2^8.
+  const auto raise = [&](const f32 (&x)[W_ROWS][W_KEYS / 8][4]) {
+    f32 most[W_ROWS][2];
+    bool much = false;
     #pragma unroll
     for (int i = 0; i < W_ROWS; ++i) {
       #pragma unroll
       for (int r = 0; r < 2; ++r) {
-        f32 most = x[i][0][2 * r];
+        f32 m = x[i][0][2 * r];
         #pragma unroll
         for (int j = 0; j < W_KEYS / 8; ++j) {
-          most = w_larger(most, w_larger(x[i][j][2 * r], x[i][j][2 * r + 1]));
+          m = w_larger(m, w_larger(x[i][j][2 * r], x[i][j][2 * r + 1]));
         }
-        most = w_larger(most, w_xor_lane(most, 1));
-        most = w_larger(most, w_xor_lane(most, 2)) * factor;
-        const f32 next = w_larger(top[i][r], most), base = w_base(next);
-        const f32 again = w_rescale(top[i][r], base);
+        m = w_larger(m, w_xor_lane(m, 1));
+        m = w_larger(m, w_xor_lane(m, 2)) * factor;
+        much = much || m > top[i][r] + 8;
+        most[i][r] = m;
+      }
+    }
+    if (!w_any_lane(much)) return;
+    #pragma unroll
+    for (int i = 0; i < W_ROWS; ++i) {
+      #pragma unroll
+      for (int r = 0; r < 2; ++r) {
+        const f32 next = w_larger(top[i][r], most[i][r]);
+        const f32 again = w_rescale(top[i][r], w_base(next));
         top[i][r] = next;
+        total[i][r] *= again;
+        #pragma unroll
+        for (int c = 0; c < W_VALUE_FEATURES / 8; ++c) {
+          sums[i][c][2 * r] *= again;
+          sums[i][c][2 * r + 1] *= again;
+        }
+      }
+    }
+  };
+  // Turns scores into weights, and adds the weighted values.
+  const auto weigh = [&](f32 (&x)[W_ROWS][W_KEYS / 8][4], int stage) {
+    #pragma unroll
+    for (int i = 0; i < W_ROWS; ++i) {
+      #pragma unroll
+      for (int r = 0; r < 2; ++r) {
+        const f32 base = -w_base(top[i][r]);
         f32 sum = 0;
         #pragma unroll
         for (int j = 0; j < W_KEYS / 8; ++j) {
           #pragma unroll
           for (int e = 0; e < 2; ++e) {
             f32& w = x[i][j][2 * r + e];
-            w = w_fast_exp2(w_fma(w, factor, -base));
+            w = w_fast_exp2(w_fma(w, factor, base));
             sum += w;
           }
         }
-        total[i][r] = w_fma(total[i][r], again, sum);
-        #pragma unroll
-        for (int c = 0; c < W_VALUE_FEATURES / 8; ++c) {
-          sums[i][c][2 * r] *= again;
-          sums[i][c][2 * r + 1] *= again;
-        }
+        total[i][r] += sum;
       }
     }
     #pragma unroll
@@ -411,7 +450,70 @@ constexpr char kTensor[] = R"(
         }
       }
     }
+  };
+  w_tile_commit();
+  fetch_values(t.begin, 0);
+  if (W_AHEAD) fetch_keys(t.begin + W_STEP, 1);
+  w_tile_commit();
+  w_tile_await<1>();
+  __syncthreads();
+#if W_KEEP
+  #pragma unroll
+  for (int f = 0; f < W_FEATURES / 16; ++f) {
+    #pragma unroll
+    for (int i = 0; i < W_ROWS; ++i) {
+      w_pieces(kept[f][i], queries, (line + 16 * i + lane % 16) * W_Q_LINE + 16 * f + lane / 16 * 8);
+    }
   }
+#endif
+  // Keys from here on are hidden from all queries of the warp.
+  const int end = s.causal && t.first + line + 16 * W_ROWS < t.end ? t.first + line + 16 * W_ROWS
+                                                                   : t.end;
+  f32 x[W_ROWS][W_KEYS / 8][4];
+  int stage = 0;
+#if W_AHEAD
+  // Scores of a step are computed while those of the step before become weights.
+  if (t.begin < t.end) score(x, 0);
+  for (int first = t.begin; first < t.end; first += W_STEP, stage ^= 1) {
+    // The keys of the next step and the values of this one are there; those before were used.
+    w_tile_await<0>();
+    __syncthreads();
+    fetch_values(first + W_STEP, stage ^ 1);
+    fetch_keys(first + 2 * W_STEP, stage);
+    w_tile_commit();
+    if (first + place >= end) continue;
+    hide(x, first + place);
+    raise(x);
+    if (first + W_STEP >= t.end) {
+      weigh(x, stage);
+      break;
+    }
+    f32 y[W_ROWS][W_KEYS / 8][4];
+    score(y, stage ^ 1);
+    weigh(x, stage);
+    #pragma unroll
+    for (int i = 0; i < W_ROWS; ++i) {
+      #pragma unroll
+      for (int j = 0; j < W_KEYS / 8; ++j) {
+        #pragma unroll
+        for (int e = 0; e < 4; ++e) x[i][j][e] = y[i][j][e];
+      }
+    }
+  }
+#else
+  for (int first = t.begin; first < t.end; first += W_STEP, stage ^= 1) {
+    w_tile_await<0>();
+    __syncthreads();
+    fetch_keys(first + W_STEP, stage ^ 1);
+    fetch_values(first + W_STEP, stage ^ 1);
+    w_tile_commit();
+    if (first + place >= end) continue;
+    score(x, stage);
+    hide(x, first + place);
+    raise(x);
+    weigh(x, stage);
+  }
+#endif
   #pragma unroll
   for (int i = 0; i < 2 * W_ROWS; ++i) {
     f32& all = total[i / 2][i % 2];
@@ -468,34 +570,39 @@ constexpr char kTensor[] = R"(
 }
 )";
 
-// f32: each warp has W_ROWS * 2 queries. A thread has every second query, and every 16th key and
-// group of W_GROUP features of the values.
+// f32: each warp has W_ROWS * W_DOWN queries. Lanes stand in W_DOWN rows: a thread has
+// every W_DOWN-th query, and every W_ACROSS-th key and group of W_GROUP features of the values.
 constexpr char kFloatBegin[] = R"(
-#define W_QUERIES (2 * W_ROWS * W_QUERY_WARPS)
+#define W_ACROSS (32 / W_DOWN)
+#define W_QUERIES (W_DOWN * W_ROWS * W_QUERY_WARPS)
 #define W_Q_LINE (W_FEATURES + 4)
 #define W_V_LINE W_VALUE_FEATURES
-#define W_GROUP (W_VALUE_FEATURES % 64 == 0 ? 4 : 2)
-#define W_GROUPS (W_VALUE_FEATURES / 16 / W_GROUP)
+#define W_GROUP (W_VALUE_FEATURES % (4 * W_ACROSS) == 0 ? 4 : 2)
+#define W_GROUPS (W_VALUE_FEATURES / W_ACROSS / W_GROUP)
 #define W_WEIGHT_LINE (W_KEYS + 4)
-#define W_EACH (W_KEYS / 16)
+#define W_EACH (W_KEYS / W_ACROSS)
 typedef w_pack<f32, 4> w_four;
 typedef w_pack<f32, W_GROUP> w_group;
 )";
 constexpr char kFloat[] = R"(
   W_DYNAMIC(f32, all_weights, W_TILES_END);
-  const int line = query_warp * 2 * W_ROWS + lane / 16;  // The thread's first query in the tile.
+  const int line = query_warp * W_DOWN * W_ROWS + lane / W_ACROSS;  // The thread's first query in the tile.
   const int place = key_warp * W_KEYS;                   // The warp's first key of a step,
-  const int column = lane % 16;                          // and the thread's.
-  const int weights = (warp * 2 * W_ROWS + lane / 16) * W_WEIGHT_LINE;
+  const int column = lane % W_ACROSS;                        // and the thread's.
+  const int weights = (warp * W_DOWN * W_ROWS + lane / W_ACROSS) * W_WEIGHT_LINE;
   f32 sums[W_ROWS][W_GROUPS][W_GROUP] = {};
   f32 top[W_ROWS], total[W_ROWS] = {};
   #pragma unroll
   for (int i = 0; i < W_ROWS; ++i) top[i] = -w_inf32();
+  fetch_values(t.begin, 0);
+  w_tile_commit();
   int stage = 0;
   for (int first = t.begin; first < t.end; first += W_STEP, stage ^= 1) {
     w_tile_await<0>();
     __syncthreads();
-    if (first + W_STEP < t.end) fetch(first + W_STEP, stage ^ 1);
+    fetch_keys(first + W_STEP, stage ^ 1);
+    fetch_values(first + W_STEP, stage ^ 1);
+    w_tile_commit();
     const int key0 = first + place;
     f32 x[W_ROWS][W_EACH] = {};
     #pragma unroll 4
@@ -503,11 +610,11 @@ constexpr char kFloat[] = R"(
       w_four a[W_ROWS], b[W_EACH];
       #pragma unroll
       for (int i = 0; i < W_ROWS; ++i) {
-        a[i] = w_get(w_as<w_four>(queries, (line + 2 * i) * W_Q_LINE + f), 0);
+        a[i] = w_get(w_as<w_four>(queries, (line + W_DOWN * i) * W_Q_LINE + f), 0);
       }
       #pragma unroll
       for (int j = 0; j < W_EACH; ++j) {
-        b[j] = w_get(w_as<w_four>(keys, (stage * W_STEP + place + column + 16 * j) * W_Q_LINE + f), 0);
+        b[j] = w_get(w_as<w_four>(keys, (stage * W_STEP + place + column + W_ACROSS * j) * W_Q_LINE + f), 0);
       }
       #pragma unroll
       for (int e = 0; e < 4; ++e) {
@@ -521,7 +628,7 @@ constexpr char kFloat[] = R"(
     if (!simple) {
       #pragma unroll
       for (int j = 0; j < W_EACH; ++j) {
-        const int key = key0 + column + 16 * j;
+        const int key = key0 + column + W_ACROSS * j;
         f32 one = 0;
         #if W_MASK != 0
         if (s.m_row == 0 && key < t.end) one = w_mask_at(mask, h.m + key * s.m_column);
@@ -530,7 +637,7 @@ constexpr char kFloat[] = R"(
         for (int i = 0; i < W_ROWS; ++i) {
           x[i][j] = w_capped(s, x[i][j]);
           #if W_MASK != 0
-          const int query = t.first + line + 2 * i;
+          const int query = t.first + line + W_DOWN * i;
           const int r = query < last_query ? query : last_query;
           if (s.m_row != 0 && key < t.end) {
             one = w_mask_at(mask, h.m + r * s.m_row + key * s.m_column);
@@ -545,12 +652,12 @@ constexpr char kFloat[] = R"(
       f32 most = -w_inf32();
       #pragma unroll
       for (int j = 0; j < W_EACH; ++j) {
-        const int key = key0 + column + 16 * j;
-        if (key >= t.end || (s.causal && key > t.first + line + 2 * i)) x[i][j] = -w_inf32();
+        const int key = key0 + column + W_ACROSS * j;
+        if (key >= t.end || (s.causal && key > t.first + line + W_DOWN * i)) x[i][j] = -w_inf32();
         most = w_larger(most, x[i][j]);
       }
       #pragma unroll
-      for (int d = 1; d < 16; d *= 2) most = w_larger(most, w_xor_lane(most, d));
+      for (int d = 1; d < W_ACROSS; d *= 2) most = w_larger(most, w_xor_lane(most, d));
       most *= factor;
       const f32 next = w_larger(top[i], most), base = w_base(next);
       const f32 again = w_rescale(top[i], base);
@@ -559,7 +666,7 @@ constexpr char kFloat[] = R"(
       #pragma unroll
       for (int j = 0; j < W_EACH; ++j) {
         const f32 w = w_fast_exp2(w_fma(x[i][j], factor, -base));
-        w_put(all_weights, weights + 2 * i * W_WEIGHT_LINE + column + 16 * j) = w;
+        w_put(all_weights, weights + W_DOWN * i * W_WEIGHT_LINE + column + W_ACROSS * j) = w;
         sum += w;
       }
       total[i] = w_fma(total[i], again, sum);
@@ -575,14 +682,14 @@ constexpr char kFloat[] = R"(
       w_four a[W_ROWS];
       #pragma unroll
       for (int i = 0; i < W_ROWS; ++i) {
-        a[i] = w_get(w_as<w_four>(all_weights, weights + 2 * i * W_WEIGHT_LINE + j), 0);
+        a[i] = w_get(w_as<w_four>(all_weights, weights + W_DOWN * i * W_WEIGHT_LINE + j), 0);
       }
       #pragma unroll
       for (int e = 0; e < 4; ++e) {
         #pragma unroll
         for (int c = 0; c < W_GROUPS; ++c) {
           const w_group b = w_get(w_as<w_group>(values, (stage * W_STEP + place + j + e) * W_V_LINE +
-                                                            (16 * c + column) * W_GROUP), 0);
+                                                            (W_ACROSS * c + column) * W_GROUP), 0);
           #pragma unroll
           for (int i = 0; i < W_ROWS; ++i) {
             #pragma unroll
@@ -597,7 +704,7 @@ constexpr char kFloat[] = R"(
   #pragma unroll
   for (int i = 0; i < W_ROWS; ++i) {
     #pragma unroll
-    for (int d = 1; d < 16; d *= 2) total[i] += w_xor_lane(total[i], d);
+    for (int d = 1; d < W_ACROSS; d *= 2) total[i] += w_xor_lane(total[i], d);
   }
 #if W_KEY_WARPS > 1
   // No warp reads the tiles any more.
@@ -606,12 +713,12 @@ constexpr char kFloat[] = R"(
   W_DYNAMIC(f32, shares, 0);
   #pragma unroll
   for (int i = 0; i < W_ROWS; ++i) {
-    const int at = (key_warp * W_QUERIES + line + 2 * i) * W_SUM_LINE;
+    const int at = (key_warp * W_QUERIES + line + W_DOWN * i) * W_SUM_LINE;
     #pragma unroll
     for (int c = 0; c < W_GROUPS; ++c) {
       #pragma unroll
       for (int g = 0; g < W_GROUP; ++g) {
-        w_put(shares, at + (16 * c + column) * W_GROUP + g) = sums[i][c][g];
+        w_put(shares, at + (W_ACROSS * c + column) * W_GROUP + g) = sums[i][c][g];
       }
     }
     if (column == 0) {
@@ -624,13 +731,13 @@ constexpr char kFloat[] = R"(
 #else
   #pragma unroll
   for (int i = 0; i < W_ROWS; ++i) {
-    const int r = t.first + line + 2 * i;
+    const int r = t.first + line + W_DOWN * i;
     if (r > last_query) continue;
     if (column == 0) w_finish_row(parts, s, t, r, top[i], total[i]);
     const f32 share = total[i] == 0 ? 0.0f : 1.0f / total[i];
     #pragma unroll
     for (int c = 0; c < W_GROUPS; ++c) {
-      const int to = (16 * c + column) * W_GROUP;
+      const int to = (W_ACROSS * c + column) * W_GROUP;
       if (s.o_groups && s.splits == 1) {
         if (to >= s.value_features) continue;
         w_group all;
@@ -656,9 +763,7 @@ int RoundUp(int64_t n, int to) { return static_cast<int>((n + to - 1) / to * to)
 }  // namespace
 
 int AttentionShape::threads() const { return 32 * query_warps * key_warps; }
-int AttentionShape::queries() const {
-  return (form == AttentionForm::kTensor ? 16 : 2) * rows * query_warps;
-}
+int AttentionShape::queries() const { return down * rows * query_warps; }
 int AttentionShape::step() const { return keys * key_warps; }
 
 int AttentionShape::shared_bytes() const {
@@ -667,7 +772,7 @@ int AttentionShape::shared_bytes() const {
   const int key_line = features + (tensor ? 8 : 4);
   const int value_line = value_features + (tensor ? 8 : 0);
   int elements = queries() * key_line + 2 * step() * (key_line + value_line);
-  if (!tensor) elements += query_warps * key_warps * 2 * rows * (keys + 4);
+  if (!tensor) elements += key_warps * queries() * (keys + 4);
   const int sums = key_warps > 1 ? 4 * key_warps * queries() * (value_features + 4) : 0;
   return std::max(elements * (tensor ? 2 : 4), sums);
 }
@@ -688,7 +793,9 @@ std::string AttentionUnit(const AttentionShape& shape) {
     absl::StrAppend(&text, "#define W_FEATURES ", shape.features, "\n#define W_VALUE_FEATURES ",
                     shape.value_features, "\n#define W_QUERY_WARPS ", shape.query_warps,
                     "\n#define W_KEY_WARPS ", shape.key_warps, "\n#define W_ROWS ", shape.rows,
-                    "\n#define W_KEYS ", shape.keys, "\n");
+                    "\n#define W_KEYS ", shape.keys, "\n#define W_KEEP ",
+                    shape.keeps_queries ? 1 : 0, "\n#define W_AHEAD ", shape.ahead ? 1 : 0,
+                    "\n#define W_DOWN ", shape.down, "\n");
     const bool tensor = shape.form == AttentionForm::kTensor;
     absl::StrAppend(&text, tensor ? kTensorBegin : kFloatBegin, kCommon, kTiles, kKernelBegin,
                     tensor ? kTensor : kFloat, kCombine);

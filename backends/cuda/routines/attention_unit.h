@@ -48,9 +48,13 @@ struct AttentionShape {
   bool cap = false;  // Scores are capped.
   // Of the forms with tiles. Features of queries and values in a tile, with padding.
   int features = 0, value_features = 0;
-  // Warps along the queries and along the keys of a block; a warp has `rows` times 16 queries
-  // (kTensor) or 2 queries (kFloat), and `keys` keys at a time.
-  int query_warps = 0, key_warps = 0, rows = 0, keys = 0;
+  // Warps along the queries and along the keys of a block; a warp has `rows` times `down` queries,
+  // and `keys` keys at a time. `down` is 16 for kTensor, and the rows in which lanes stand for
+  // kFloat: 2 or 4.
+  int query_warps = 0, key_warps = 0, rows = 0, down = 16, keys = 0;
+  // Of kTensor: queries stay in registers; scores are computed a step ahead.
+  bool keeps_queries = false;
+  bool ahead = false;
 
   int threads() const;
   int queries() const;  // Of a block.

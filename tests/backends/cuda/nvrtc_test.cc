@@ -147,15 +147,13 @@ TEST_F(CudaNvrtc, CompilesAttention) {
     ExpectCompiles(AttentionUnit(shape), shape.form == AttentionForm::kPlain ? 1 : 2);
   };
   for (const DType dtype : {DType::kF32, DType::kBF16}) {
-    for (const int64_t features : {64, 80, 96, 128, 256, 257}) {
-      for (const int64_t queries : {1, 128, 1024}) {
-        expect(dtype, AttentionMask::kNone, queries, features);
-      }
+    for (const int64_t features : {64, 128, 256}) {
+      expect(dtype, AttentionMask::kNone, 1, features);
+      expect(dtype, AttentionMask::kAdded, 1024, features);
     }
-    expect(dtype, AttentionMask::kBool, 1024, 64);
-    expect(dtype, AttentionMask::kAdded, 1024, 128);
+    expect(dtype, AttentionMask::kBool, 64, 80);
+    expect(dtype, AttentionMask::kNone, 64, 257);
   }
-  expect(DType::kF16, AttentionMask::kAdded, 1, 64);
 }
 
 TEST_F(CudaNvrtc, CompilesPointwiseKernels) {
