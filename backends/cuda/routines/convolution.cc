@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "backends/cuda/device/prepared_launch.h"
+#include "backends/cuda/routines/convolution_choice.h"
 #include "backends/cuda/routines/convolution_unit.h"
 #include "backends/cuda/routines/epilogue.h"
 #include "backends/cuda/routines/joined_dims.h"
@@ -23,20 +24,12 @@ namespace {
 
 // Groups of fewer filters are computed one element at a time.
 constexpr int64_t kFewColumns = 16;
+constexpr int64_t kMaxDepthwiseTaps = 7;
 // Sizes and positions within a dim are computed in 32 bits.
 constexpr int64_t kMaxPosition = int64_t{1} << 29;
-// Multiprocessors that the tiles are chosen for.
-constexpr int64_t kMultiprocessors = 132;
 
 int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 int64_t RoundUp(int64_t a, int64_t b) { return CeilDiv(a, b) * b; }
-
-int64_t CountTiles(const ConvolutionTile& tile, const ConvolutionSizes& sizes) {
-  return CeilDiv(sizes.rows, tile.rows) * CeilDiv(sizes.columns, tile.columns) * sizes.groups;
-}
-int64_t CountBlocks(const ConvolutionTile& tile, const ConvolutionSizes& sizes) {
-  return CountTiles(tile, sizes) * sizes.parts;
-}
 
 // --- Sizes -------------------------------------------------------------------------------
 
@@ -125,10 +118,12 @@ bool HasChannelGroups(const RunView& x, int64_t channels, int64_t group) {
   return even;
 }
 
-bool HasColumnGroups(const RunView& y, const ConvolutionSizes& sizes, int64_t group) {
-  bool even = sizes.y_column == 1 && sizes.columns % group == 0 && y.offset % group == 0;
+// True if neighbouring columns at these strides lie in aligned groups. `columns`: of a run of them.
+bool HasColumnGroups(const ConvolutionSizes& sizes, const int64_t* row, int64_t column,
+                     int64_t offset, int64_t columns, int64_t group) {
+  bool even = column == 1 && columns % group == 0 && offset % group == 0;
   for (int64_t d = 0; d < sizes.row_rank; ++d) {
-    even = even && (sizes.row_dims[d] == 1 || sizes.y[d] % group == 0);
+    even = even && (sizes.row_dims[d] == 1 || row[d] % group == 0);
   }
   return even;
 }
@@ -190,7 +185,10 @@ struct Making {
   EpilogueCode epilogue;
   ConvolutionSizes sizes;
   std::vector<ConvolutionOperand> operands;  // Of the epilogue.
-  int bias = -1;                             // Number of the argument.
+  ConvolutionEpilogue end() const {
+    return {epilogue.text, static_cast<int>(epilogue.operands.size())};
+  }
+  int bias = -1;  // Number of the argument.
   bool transposed = false;
 };
 
@@ -213,6 +211,20 @@ void AddEnd(const Making& making, PreparedLaunch* launch) {
   }
 }
 
+// Sets which groups of columns a kernel can access at once. `columns`: of a run of them.
+void SetColumnGroups(int64_t columns, int64_t group, Making* making) {
+  ConvolutionSizes& sizes = making->sizes;
+  const StepRequest& request = making->request;
+  sizes.y_groups =
+      HasColumnGroups(sizes, sizes.y, sizes.y_column, request.results[0].offset, columns, group);
+  for (size_t o = 0; o < making->operands.size(); ++o) {
+    ConvolutionOperand& operand = making->operands[o];
+    operand.groups =
+        HasColumnGroups(sizes, operand.row, operand.column,
+                        request.args[making->epilogue.operands[o].arg].offset, columns, group);
+  }
+}
+
 std::string SizesText(const Making& making) {
   std::string bytes = BytesOf(making.sizes);
   for (const ConvolutionOperand& operand : making.operands) bytes += BytesOf(operand);
@@ -226,6 +238,8 @@ absl::Status AddKernel(const Making& making, const std::string& text, const char
   if (shape.blocks == 0) return absl::OkStatus();
   WEFT_ASSIGN_OR_RETURN(auto module, making.context.units.Find(text));
   WEFT_ASSIGN_OR_RETURN(const CuFunction function, module->Find(name));
+  WEFT_RETURN_IF_ERROR(
+      making.context.device.AllowShared(function, static_cast<int>(shape.shared_bytes)));
   PreparedLaunch launch(function, shape);
   add(&launch);
   launch.AddStruct(SizesText(making));
@@ -244,21 +258,23 @@ const char* ConstantWeights(const StepRequest& request) {
   return buffer == nullptr ? nullptr : buffer + w.offset * (DTypeBits(w.dtype) / 8);
 }
 
-// Packs constant weights now, and others in each launch.
-absl::Status AddPack(const Making& making, const ConvolutionForm& form, ConvolutionCode* code) {
-  const ConvolutionSizes& sizes = making.sizes;
-  const std::string text = ConvolutionPackUnit(form.dtype, form.tensor_cores, form.channels_first);
+// Packs constant weights now, and others in each launch. `sizes` describes the packed matrices.
+absl::Status AddPack(const Making& making, const ConvolutionForm& form,
+                     const ConvolutionSizes& sizes, ConvolutionCode* code) {
+  const bool transposed = form.kind != ConvolutionKind::kPlain;
+  const std::string text = ConvolutionPackUnit(form.dtype, transposed, form.channels_first);
   const int64_t elements = sizes.groups * sizes.depth * sizes.width;
   const int64_t bytes = elements * (DTypeBits(form.dtype) / 8);
   const LaunchShape shape = GridOfElements(making, elements);
   const char* constant = ConstantWeights(making.request);
   if (constant == nullptr) {
     code->ReservePacked(bytes);
-    return AddKernel(making, text, "weft_convolution_pack", shape, code,
-                     [&](PreparedLaunch* launch) {
-                       AddOperand(making, 1, launch);
-                       code->AddPacked(launch);
-                     });
+    Making pack = making;
+    pack.sizes = sizes;
+    return AddKernel(pack, text, "weft_convolution_pack", shape, code, [&](PreparedLaunch* launch) {
+      AddOperand(making, 1, launch);
+      code->AddPacked(launch);
+    });
   }
   // What the kernel reads of the sizes.
   ConvolutionSizes packing;
@@ -274,7 +290,7 @@ absl::Status AddPack(const Making& making, const ConvolutionForm& form, Convolut
   std::copy_n(sizes.w, 3, packing.w);
   const std::string key =
       absl::StrCat(absl::Hex(reinterpret_cast<uintptr_t>(constant)), " ", DTypeName(form.dtype),
-                   " ", form.tensor_cores, form.channels_first, BytesOf(packing));
+                   " ", transposed, form.channels_first, BytesOf(packing));
   WEFT_ASSIGN_OR_RETURN(
       auto packed, making.context.packed.Find(key, bytes, [&](char* to) -> absl::Status {
         WEFT_ASSIGN_OR_RETURN(const auto module, making.context.units.Find(text));
@@ -298,10 +314,13 @@ absl::Status AddProduct(const Making& making, const ConvolutionForm& form, Convo
   const int64_t elements = sizes.groups * sizes.rows * sizes.columns;
   code->ReserveSums(
       sizes.parts == 1 ? 0 : elements * sizes.parts * (form.dtype == DType::kF64 ? 8 : 4));
-  const std::string text = ConvolutionUnit(form, making.epilogue.text);
+  const std::string text = ConvolutionUnit(form, making.end());
   LaunchShape shape;
   shape.blocks = static_cast<unsigned>(CountBlocks(form.tile, sizes));
   shape.threads = static_cast<unsigned>(form.tile.threads());
+  if (form.kind == ConvolutionKind::kWgmma) {
+    shape.shared_bytes = static_cast<unsigned>(form.tile.shared_bytes());
+  }
   WEFT_RETURN_IF_ERROR(
       AddKernel(making, text, "weft_convolution", shape, code, [&](PreparedLaunch* launch) {
         AddOperand(making, 0, launch);
@@ -330,34 +349,89 @@ void SetWindows(const ConvolutionSizes& sizes, ConvolutionForm* form) {
   }
 }
 
-// A product of matrices; false if it has none for these operands.
-bool SetForm(Making* making, ConvolutionForm* form) {
+ConvolutionKind KindOf(const CudaDevice& device, const ConvolutionForm& form) {
+  if (DTypeBits(form.dtype) > 16) return ConvolutionKind::kPlain;
+  return device.has_wgmma() && form.channel_groups ? ConvolutionKind::kWgmma
+                                                   : ConvolutionKind::kTensor;
+}
+
+// The product of matrices for the operands; false: there is none.
+bool SetProduct(Making* making, ConvolutionForm* form) {
   const StepRequest& request = making->request;
+  const RunView& x = request.args[0];
   ConvolutionSizes& sizes = making->sizes;
-  const DType dtype = request.args[0].dtype;
-  const bool halves = DTypeBits(dtype) == 16;
+  const bool halves = DTypeBits(x.dtype) == 16;
   if (halves && !making->context.device.has_tensor_cores()) return false;
   if (sizes.groups > 1 && sizes.columns < kFewColumns) return false;
   const int64_t taps = sizes.taps[0] * sizes.taps[1] * sizes.taps[2];
-  form->dtype = dtype;
-  form->tensor_cores = halves;
+  const int64_t group = ConvolutionGroup(x.dtype);
   form->transposed = making->transposed;
   SetWindows(sizes, form);
-  const int64_t group = ConvolutionGroup(dtype);
-  form->channel_groups = HasChannelGroups(request.args[0], sizes.channels, group);
-  form->channels_first = request.args[0].strides[1] != 1;
-  sizes.y_groups = HasColumnGroups(request.results[0], sizes, halves ? 2 : group);
+  form->channel_groups = HasChannelGroups(x, sizes.channels, group);
+  form->channels_first = x.strides[1] != 1;
+  form->kind = KindOf(making->context.device, *form);
+  SetColumnGroups(sizes.columns, form->kind == ConvolutionKind::kTensor ? 2 : group, making);
   // A multiple of every tile's depth.
-  sizes.depth = RoundUp(sizes.channels * taps, 32);
+  sizes.depth = RoundUp(sizes.channels * taps, 64);
   sizes.width = RoundUp(sizes.columns, group);
   if (sizes.depth == 0) return false;
-  const ConvolutionSplit split = ChooseSplit(dtype, sizes);
-  form->tile = split.tile;
-  sizes.parts = split.parts;
-  sizes.part_steps = split.part_steps;
-  form->wide = !IsNarrow(request.args[0]) || sizes.rows + form->tile.rows >= kMaxPosition;
+  const ConvolutionChoice choice = ChooseConvolution(x.dtype, form->kind, sizes);
+  form->tile = choice.tile;
+  sizes.parts = choice.parts;
+  sizes.part_steps = choice.part_steps;
+  form->wide = !IsNarrow(x) || sizes.rows + form->tile.rows >= kMaxPosition;
   return sizes.groups * sizes.depth * sizes.width < kMaxPosition &&
          CountBlocks(form->tile, sizes) < kMaxPosition;
+}
+
+// True if the depthwise kernel computes the step.
+bool SetDepthwise(Making* making, ConvolutionForm* form) {
+  const RunView& x = making->request.args[0];
+  ConvolutionSizes& sizes = making->sizes;
+  const int64_t group = ConvolutionGroup(x.dtype);
+  form->wide = true;
+  if (making->transposed || sizes.groups == 1 || sizes.channels != 1 || sizes.columns != 1 ||
+      sizes.in[0] != 1 || sizes.taps[0] != 1 || sizes.out[0] != 1 || sizes.dilation[2] != 1 ||
+      sizes.taps[2] > kMaxDepthwiseTaps || sizes.stride[2] > 2 ||
+      !HasChannelGroups(x, sizes.groups, group)) {
+    return false;
+  }
+  SetColumnGroups(sizes.groups, group, making);
+  sizes.depth = sizes.taps[1] * sizes.taps[2];
+  sizes.width = sizes.groups;
+  return true;
+}
+
+absl::Status AddDepthwise(const Making& making, const ConvolutionForm& form,
+                          ConvolutionCode* code) {
+  const ConvolutionSizes& sizes = making.sizes;
+  ConvolutionSizes packing = sizes;
+  packing.groups = 1;
+  packing.columns = sizes.groups;
+  packing.w_column = sizes.w_group;
+  WEFT_RETURN_IF_ERROR(AddPack(making, form, packing, code));
+  const int64_t runs = CeilDiv(sizes.out[2], kDepthwisePoints);
+  const int64_t threads =
+      sizes.rows / sizes.out[2] * runs * (sizes.groups / ConvolutionGroup(form.dtype));
+  const std::string text = DepthwiseConvolutionUnit(
+      form, static_cast<int>(sizes.taps[2]), static_cast<int>(sizes.stride[2]), making.end());
+  return AddKernel(making, text, "weft_convolution", GridOfElements(making, threads), code,
+                   [&](PreparedLaunch* launch) {
+                     AddOperand(making, 0, launch);
+                     code->AddPacked(launch);
+                     AddEnd(making, launch);
+                   });
+}
+
+absl::Status AddDirect(const Making& making, ConvolutionForm form, ConvolutionCode* code) {
+  form.transposed = making.transposed;
+  return AddKernel(making, DirectConvolutionUnit(form, making.end()), "weft_convolution",
+                   GridOfElements(making, making.request.results[0].numel()), code,
+                   [&](PreparedLaunch* launch) {
+                     AddOperand(making, 0, launch);
+                     AddOperand(making, 1, launch);
+                     AddEnd(making, launch);
+                   });
 }
 
 // The argument that is the bias of `convolution`; -1: none. Arguments of the epilogue follow.
@@ -370,43 +444,6 @@ int BiasOf(const StepRequest& request) {
 }
 
 }  // namespace
-
-std::vector<ConvolutionTile> ConvolutionTiles(DType dtype) {
-  if (dtype == DType::kF64) return {{64, 64, 8, 3, 2, 2, 2}};
-  if (DTypeBits(dtype) == 16) return {{128, 64, 32, 3, 2, 2, 2}, {64, 64, 32, 3, 2, 2, 3}};
-  return {{128, 128, 8, 4, 4, 2, 1, 4}, {64, 64, 16, 3, 2, 2, 4, 4}};
-}
-
-ConvolutionSplit ChooseSplit(DType dtype, const ConvolutionSizes& sizes) {
-  ConvolutionSplit best;
-  double best_cost = 0;
-  for (const ConvolutionTile& tile : ConvolutionTiles(dtype)) {
-    const int64_t tiles =
-        CeilDiv(sizes.rows, tile.rows) * CeilDiv(sizes.columns, tile.columns) * sizes.groups;
-    const int64_t steps = sizes.depth / tile.depth;
-    for (int64_t parts = 1; parts <= 32 && parts <= steps; ++parts) {
-      const int64_t part_steps = CeilDiv(steps, parts);
-      if (CeilDiv(steps, part_steps) != parts) continue;
-      // Blocks that run at once share a multiprocessor.
-      const int64_t waves = CeilDiv(tiles * parts, kMultiprocessors);
-      const double work = static_cast<double>(tile.rows) * tile.columns * tile.depth;
-      const double fill = tile.rows == 128 ? 1.0 : 1.25;
-      // An addition of the parts is a launch, and moves memory.
-      const double adding =
-          parts == 1
-              ? 0
-              : 3e6 + 4.0 * static_cast<double>(sizes.rows * sizes.columns * sizes.groups * parts) /
-                          kMultiprocessors;
-      const double cost =
-          static_cast<double>(waves) * (static_cast<double>(part_steps) + 6) * work * fill + adding;
-      if (best_cost == 0 || cost < best_cost) {
-        best_cost = cost;
-        best = {tile, parts, part_steps};
-      }
-    }
-  }
-  return best;
-}
 
 absl::StatusOr<std::unique_ptr<StepCode>> MakeConvolution(const RoutineContext& context,
                                                           const StepRequest& request) {
@@ -426,19 +463,24 @@ absl::StatusOr<std::unique_ptr<StepCode>> MakeConvolution(const RoutineContext& 
   SetRows(y, making.epilogue, &making.sizes, &making.operands);
   auto code = std::make_unique<ConvolutionCode>(context.device, request);
   ConvolutionForm form;
-  if (y.numel() > 0 && SetForm(&making, &form)) {
-    WEFT_RETURN_IF_ERROR(AddPack(making, form, code.get()));
+  form.dtype = y.dtype;
+  const Making given = making;
+  if (y.numel() > 0 && SetProduct(&making, &form)) {
+    WEFT_RETURN_IF_ERROR(AddPack(making, form, making.sizes, code.get()));
     WEFT_RETURN_IF_ERROR(AddProduct(making, form, code.get()));
     return code;
   }
-  WEFT_RETURN_IF_ERROR(
-      AddKernel(making, DirectConvolutionUnit(y.dtype, making.transposed, making.epilogue.text),
-                "weft_convolution", GridOfElements(making, y.numel()), code.get(),
-                [&](PreparedLaunch* launch) {
-                  AddOperand(making, 0, launch);
-                  AddOperand(making, 1, launch);
-                  AddEnd(making, launch);
-                }));
+  making.sizes = given.sizes;
+  form = ConvolutionForm();
+  form.dtype = y.dtype;
+  if (y.numel() > 0 && SetDepthwise(&making, &form)) {
+    WEFT_RETURN_IF_ERROR(AddDepthwise(making, form, code.get()));
+    return code;
+  }
+  making.sizes = given.sizes;
+  making.operands = given.operands;
+  form.wide = true;
+  WEFT_RETURN_IF_ERROR(AddDirect(making, form, code.get()));
   return code;
 }
 

@@ -5,7 +5,6 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
-#include "backends/cuda/routines/convolution_unit.h"
 #include "backends/cuda/routines/routine.h"
 
 namespace weft::cuda {
@@ -14,15 +13,6 @@ namespace weft::cuda {
 // step has an epilogue, or for sizes beyond 30 bits.
 absl::StatusOr<std::unique_ptr<StepCode>> MakeConvolution(const RoutineContext& context,
                                                           const StepRequest& request);
-
-// How a product is divided among blocks; it depends on the sizes alone.
-struct ConvolutionSplit {
-  ConvolutionTile tile;
-  int64_t parts = 1, part_steps = 0;
-};
-ConvolutionSplit ChooseSplit(DType dtype, const ConvolutionSizes& sizes);
-// All tiles that ChooseSplit chooses from.
-std::vector<ConvolutionTile> ConvolutionTiles(DType dtype);
 
 }  // namespace weft::cuda
 

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <string>
 
-#include "absl/strings/string_view.h"
 #include "graph/tensor/dtype.h"
 
 namespace weft::cuda {
@@ -39,6 +38,7 @@ struct ConvolutionSizes {
 // Strides of an operand of the epilogue.
 struct ConvolutionOperand {
   int64_t row[4] = {}, column = 0;
+  int64_t groups = 0;  // Neighbouring columns can be read in aligned groups.
 };
 
 // Rows and columns that a block computes, and what it reads of the depth at once.
@@ -49,18 +49,26 @@ struct ConvolutionTile {
   int piece = 2;   // Elements of the depth that a thread holds of each row; not for tensor cores.
 
   int threads() const { return 32 * warps_down * warps_across; }
+  // Dynamic shared memory of a kernel of the kind kWgmma.
+  int shared_bytes() const;
+};
+
+enum class ConvolutionKind : uint8_t {
+  kPlain,   // For elements of 32 and 64 bits.
+  kTensor,  // mma.sync, for elements of 16 bits.
+  kWgmma,   // The same, from compute capability 9.0 on; needs channel_groups.
 };
 
 struct ConvolutionForm {
   DType dtype = DType::kF32;
+  ConvolutionKind kind = ConvolutionKind::kPlain;
   ConvolutionTile tile;
-  bool tensor_cores = false;  // For 16-bit elements, which need it.
   // Threads read groups of neighbouring channels; else single elements of neighbouring points.
   bool channel_groups = false;
   // The depth counts channels before taps.
   bool channels_first = false;
   bool transposed = false;
-  int dims = 2;         // Spatial dims that are not all of size 1.
+  int dims = 3;         // Spatial dims that are not all of size 1.
   bool points = false;  // Windows have one element, which is always inside.
   bool wide = false;    // Offsets of 64 bits.
 };
@@ -68,23 +76,37 @@ struct ConvolutionForm {
 // Elements of an aligned group of 16 bytes.
 inline int ConvolutionGroup(DType dtype) { return static_cast<int>(128 / DTypeBits(dtype)); }
 
+// The text of epilogue.h, and its number of operands.
+struct ConvolutionEpilogue {
+  std::string text;
+  int operands = 0;
+};
+
 // A unit with the kernels
 //   weft_convolution(x, packed, sums, bias, y, operands of the epilogue, ConvolutionSizes): sums
 //     over a part of the depth; with one part they go to y, else to `sums`, [parts, groups, rows,
 //     columns].
 //   weft_convolution_sum(sums, bias, y, operands, ConvolutionSizes): y of several parts, added in
 //     their order.
-// Sums are in f64 for f64 and in f32 for the others. The bias is added to them, and what `epilogue`
-// (the text of epilogue.h) makes of that is stored.
-std::string ConvolutionUnit(const ConvolutionForm& form, absl::string_view epilogue);
+// Sums are in f64 for f64 and in f32 for the others. The bias is added to them, and what the
+// epilogue makes of that is stored.
+std::string ConvolutionUnit(const ConvolutionForm& form, const ConvolutionEpilogue& epilogue);
 
-// A unit with the kernel weft_convolution_pack(w, packed, ConvolutionSizes): for tensor cores, each
-// matrix is transposed.
-std::string ConvolutionPackUnit(DType dtype, bool tensor_cores, bool channels_first);
+// A unit with the kernel weft_convolution_pack(w, packed, ConvolutionSizes): matrices of the depth
+// by the width, or transposed.
+std::string ConvolutionPackUnit(DType dtype, bool transposed, bool channels_first);
 
 // A unit with the kernel weft_convolution(x, w, bias, y, operands, ConvolutionSizes), in which a
 // thread computes one element.
-std::string DirectConvolutionUnit(DType dtype, bool transposed, absl::string_view epilogue);
+std::string DirectConvolutionUnit(const ConvolutionForm& form, const ConvolutionEpilogue& epilogue);
+
+// Points along the last dim that a thread computes.
+inline constexpr int kDepthwisePoints = 4;
+// A unit with the kernel weft_convolution(x, packed, bias, y, operands, ConvolutionSizes), for one
+// filter for each channel, channels in aligned groups, and two dims. The packed weights are a
+// matrix of the taps by the channels. `taps` and `stride`: of the last dim, whose dilation is 1.
+std::string DepthwiseConvolutionUnit(const ConvolutionForm& form, int taps, int stride,
+                                     const ConvolutionEpilogue& epilogue);
 
 }  // namespace weft::cuda
 

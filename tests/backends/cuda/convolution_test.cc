@@ -1,6 +1,4 @@
 // Convolutions and pooling on the emulated driver.
-#include "backends/cuda/routines/convolution.h"
-
 #include <string>
 #include <utility>
 #include <vector>
@@ -8,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "backends/cuda/routines/convolution_choice.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/backends/cuda/emulated_program.h"
@@ -189,14 +188,20 @@ TEST(CudaConvolution, DividesTheDepthOfFewTiles) {
   sizes.rows = 49;
   sizes.columns = 512;
   sizes.depth = 4608;
-  for (const DType dtype : {DType::kF32, DType::kBF16, DType::kF64}) {
-    const ConvolutionSplit split = ChooseSplit(dtype, sizes);
-    EXPECT_GT(split.parts, 1);
-    EXPECT_GE(split.parts * split.part_steps * split.tile.depth, sizes.depth);
-    EXPECT_LT((split.parts - 1) * split.part_steps * split.tile.depth, sizes.depth);
+  const std::pair<DType, ConvolutionKind> kinds[] = {
+      {DType::kF32, ConvolutionKind::kPlain},
+      {DType::kF64, ConvolutionKind::kPlain},
+      {DType::kBF16, ConvolutionKind::kTensor},
+      {DType::kBF16, ConvolutionKind::kWgmma},
+  };
+  for (const auto& [dtype, kind] : kinds) {
+    const ConvolutionChoice choice = ChooseConvolution(dtype, kind, sizes);
+    EXPECT_GT(choice.parts, 1);
+    EXPECT_GE(choice.parts * choice.part_steps * choice.tile.depth, sizes.depth);
+    EXPECT_LT((choice.parts - 1) * choice.part_steps * choice.tile.depth, sizes.depth);
   }
   sizes.rows = 56 * 56 * 32;
-  EXPECT_EQ(ChooseSplit(DType::kF32, sizes).parts, 1);
+  EXPECT_EQ(ChooseConvolution(DType::kF32, ConvolutionKind::kPlain, sizes).parts, 1);
 }
 
 // Constant weights are packed once for all sizes.
