@@ -96,6 +96,7 @@ absl::Status CudaDevice::Setup(int ordinal, const std::string& cupti) {
   WEFT_RETURN_IF_ERROR(attribute(&minor, kCuComputeMinor));
   WEFT_RETURN_IF_ERROR(attribute(&max_shared_bytes_, kCuSharedBytesPerBlockOptIn));
   arch_ = absl::StrCat("sm_", compute_major_, minor);
+  if (arch_ == "sm_90") arch_ += "a";
   WEFT_ASSIGN_OR_RETURN(context_, PrimaryContext::Retain(libraries_, device_));
   WEFT_RETURN_IF_ERROR(MakeCurrent());
   WEFT_RETURN_IF_ERROR(

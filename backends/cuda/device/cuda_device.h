@@ -63,10 +63,12 @@ class CudaDevice : public Device {
 
   const Libraries& libraries() const { return libraries_; }
   int multiprocessors() const { return multiprocessors_; }
-  // "sm_80", for NVRTC.
+  // "sm_80", for NVRTC; "sm_90a" for compute capability 9.0.
   const std::string& arch() const { return arch_; }
   // Multiplies matrices of 16-bit floats in tensor cores (mma.m16n8k16).
   bool has_tensor_cores() const { return compute_major_ >= 8; }
+  // Has the instructions of compute capability 9.0 alone (wgmma).
+  bool has_wgmma() const { return arch_ == "sm_90a"; }
   // Most bytes of dynamic shared memory of a block, by AllowShared.
   int max_shared_bytes() const { return max_shared_bytes_; }
   // Kernels launched outside of graphs.

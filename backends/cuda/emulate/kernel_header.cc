@@ -347,6 +347,77 @@ static inline bool w_any_lane(bool x) {
 // The checks know barriers of a block alone.
 #define w_warp_barrier() __syncthreads()
 
+// --- Products of tiles (emit/wgmma_prelude.cc) ---
+// A product is computed when its thread waits for it: what is overwritten before is a fault.
+struct w_wgmma_call {
+  void (*run)(const w_wgmma_call&); float* c; w_global<unsigned short> a, b; int a_at, b_at, depth;
+};
+struct w_wgmma_calls {
+  w_wgmma_call list[64]; int ends[8]; int count, groups; bool published; unsigned long block;
+};
+static inline w_wgmma_calls& w_my_wgmma_calls() {
+  static w_wgmma_calls calls[1024];
+  w_wgmma_calls& mine = calls[threadIdx.x];
+  if (mine.block != weft_host->now->block_begin) {
+    mine.count = mine.groups = 0; mine.published = false; mine.block = weft_host->now->block_begin;
+  }
+  return mine;
+}
+static inline int w_tile_begin() { return 0; }
+static inline void w_publish() { w_my_wgmma_calls().published = true; }
+static inline void w_wgmma_open() {
+  w_wgmma_calls& mine = w_my_wgmma_calls();
+  if (!mine.published) {
+    weft_host->region_fault("products of what was not published in", &weft_host->now->dynamic, 0);
+  }
+  mine.published = false;
+}
+template <bool lines> static inline int w_wgmma_place(int at, int line, int k, int depth) {
+  const int byte = at * 2 + (lines ? line / 64 * depth * 128 + k * 128 + line % 64 * 2
+                                   : line * 128 + k * 2);
+  return (byte ^ (byte >> 7 & 7) << 4) / 2;
+}
+template <bool a_lines, bool b_lines, int count, class T>
+static void w_wgmma_run(const w_wgmma_call& q) {
+  const int warp = threadIdx.x / 32 % 4, lane = threadIdx.x % 32;
+  const auto value = [](const w_global<unsigned short>& p, int i) {
+    return w_value(w_pun<T>(w_get(p, i)));
+  };
+  for (int h = 0; h < 2; ++h) {
+    float x[16];
+    for (int k = 0; k < 16; ++k) {
+      x[k] = value(q.a, w_wgmma_place<a_lines>(q.a_at, warp * 16 + lane / 4 + h * 8, k, q.depth));
+    }
+    for (int e = 2 * h; e < count; e += e % 2 ? 3 : 1) {
+      for (int k = 0; k < 16; ++k) {
+        q.c[e] += x[k] * value(q.b, w_wgmma_place<b_lines>(
+                                        q.b_at, e / 4 * 8 + lane % 4 * 2 + e % 2, k, q.depth));
+      }
+    }
+  }
+}
+template <bool a_lines, bool b_lines, int count, class T>
+static inline void w_wgmma(float (&c)[count], const w_global<unsigned short>& a, int a_at,
+                           const w_global<unsigned short>& b, int b_at, int depth, T) {
+  weft_host->exchange(__LINE__, ~0u, 0, -1);
+  w_wgmma_calls& mine = w_my_wgmma_calls();
+  if (mine.count == 64) weft_host->region_fault("too many products that nobody awaits in", a.region, 0);
+  mine.list[mine.count++] = {w_wgmma_run<a_lines, b_lines, count, T>, c, a, b, a_at, b_at, depth};
+}
+static inline void w_wgmma_close() {
+  w_wgmma_calls& mine = w_my_wgmma_calls();
+  mine.ends[mine.groups++] = mine.count;
+}
+template <int left, int count> static inline void w_wgmma_wait(float (&)[count]) {
+  w_wgmma_calls& mine = w_my_wgmma_calls();
+  if (mine.groups <= left) return;
+  const int done = mine.groups - left, end = mine.ends[done - 1];
+  for (int k = 0; k < end; ++k) mine.list[k].run(mine.list[k]);
+  for (int k = end; k < mine.count; ++k) mine.list[k - end] = mine.list[k];
+  for (int g = done; g < mine.groups; ++g) mine.ends[g - done] = mine.ends[g] - end;
+  mine.count -= end; mine.groups -= done;
+}
+
 // --- Entries ---
 template <class A> struct w_argument {
   static constexpr unsigned bytes = sizeof(A);

@@ -24,6 +24,8 @@ namespace weft::cuda {
 namespace {
 
 constexpr int64_t kMaxBlocks = (int64_t{1} << 31) - 1;
+// Strides below this, times the 256 lines of the largest tile, fit 32 bits.
+constexpr int64_t kFar = int64_t{1} << 23;
 
 // The sizes of a call, with the strides of the epilogue's operands.
 struct Sizes {
@@ -190,7 +192,8 @@ MatmulRead ReadOf(const RunView& view, const int64_t* batch, int64_t rank, int64
   return line_stride == 1 && k_stride != 1 ? MatmulRead::kOneAlongLines : MatmulRead::kOneAlongK;
 }
 
-MatmulProblem ProblemOf(const Sizes& all, const RunView& a, const RunView& b, bool tensor_cores) {
+MatmulProblem ProblemOf(const Sizes& all, const RunView& a, const RunView& b,
+                        const CudaDevice& device) {
   const MatmulSizes& sizes = all.matmul;
   MatmulProblem problem;
   problem.m = sizes.m;
@@ -198,7 +201,12 @@ MatmulProblem ProblemOf(const Sizes& all, const RunView& a, const RunView& b, bo
   problem.k = sizes.k;
   problem.batches = sizes.batches;
   problem.dtype = a.dtype;
-  problem.tensor_cores = tensor_cores;
+  problem.tensor_cores = device.has_tensor_cores();
+  problem.wgmma = device.has_wgmma();
+  for (const int64_t stride : {sizes.a_row, sizes.a_k, sizes.b_k, sizes.b_column}) {
+    problem.far = problem.far || stride <= -kFar || stride >= kFar;
+  }
+  problem.far = problem.far || sizes.k >= kFar * 64;
   problem.a = ReadOf(a, sizes.a, sizes.rank, sizes.m, sizes.k, sizes.a_row, sizes.a_k);
   problem.b = ReadOf(b, sizes.b, sizes.rank, sizes.n, sizes.k, sizes.b_column, sizes.b_k);
   return problem;
@@ -272,7 +280,7 @@ absl::StatusOr<std::unique_ptr<StepCode>> MakeMatmul(const RoutineContext& conte
     Transpose(&sizes);
     std::swap(a, b);
   }
-  const MatmulChoice choice = ChooseMatmul(ProblemOf(sizes, *a, *b, device.has_tensor_cores()));
+  const MatmulChoice choice = ChooseMatmul(ProblemOf(sizes, *a, *b, device));
   if (choice.blocks > kMaxBlocks) return absl::UnimplementedError("a product of too many tiles");
   MatmulSizes& matmul = sizes.matmul;
   matmul.down = choice.down;
@@ -313,6 +321,8 @@ absl::StatusOr<std::unique_ptr<StepCode>> MakeMatmul(const RoutineContext& conte
   if (choice.blocks > 0) {
     LaunchShape shape = GridOf(choice.blocks, device.multiprocessors());
     shape.threads = static_cast<unsigned>(choice.kernel.threads());
+    shape.shared_bytes = static_cast<unsigned>(choice.kernel.shared_bytes());
+    WEFT_RETURN_IF_ERROR(device.AllowShared(function, static_cast<int>(shape.shared_bytes)));
     add(function, shape);
     const int64_t blocks = (numel + kRoutineThreads - 1) / kRoutineThreads;
     if (parts_bytes > 0) add(finish, GridOf(blocks, device.multiprocessors()));

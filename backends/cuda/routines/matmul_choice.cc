@@ -13,6 +13,10 @@ constexpr int64_t kProcessors = 132;
 
 int64_t Ceil(int64_t n, int64_t by) { return (n + by - 1) / by; }
 
+bool InGroups(MatmulRead read) {
+  return read == MatmulRead::kGroupsAlongK || read == MatmulRead::kGroupsAlongLines;
+}
+
 bool Along(MatmulRead read, bool k) {
   return k ? read == MatmulRead::kOneAlongK || read == MatmulRead::kGroupsAlongK
            : read == MatmulRead::kOneAlongLines || read == MatmulRead::kGroupsAlongLines;
@@ -36,6 +40,11 @@ constexpr Tile kTensorTiles[] = {
     {64, 64, 64, 3, 32, 32, 3, 5.1, 0.0053, 0.0041},
     {32, 64, 64, 4, 16, 32, 4, 3.3, 0.0037, 0.0027},
 };
+constexpr Tile kWgmmaTiles[] = {
+    {256, 128, 64, 4, 0, 0, 1, 8, 0.0128, 0.0128},
+    {128, 128, 64, 3, 0, 0, 2, 6, 0.009, 0.0081},
+    {64, 64, 64, 4, 0, 0, 3, 4, 0.004, 0.003},
+};
 constexpr Tile kPlainTiles[] = {{64, 64, 16, 1, 4, 4, 1, 4, 0.1, 0.08}};
 
 absl::Span<const Tile> TilesOf(MatmulForm form) {
@@ -44,6 +53,8 @@ absl::Span<const Tile> TilesOf(MatmulForm form) {
       return kFloatTiles;
     case MatmulForm::kTensor:
       return kTensorTiles;
+    case MatmulForm::kWgmma:
+      return kWgmmaTiles;
     default:
       return kPlainTiles;
   }
@@ -138,12 +149,16 @@ MatmulChoice ChooseMatmul(const MatmulProblem& problem) {
   MatmulForm form = MatmulForm::kPlain;
   if (problem.dtype == DType::kF32) form = MatmulForm::kFloat;
   if (problem.tensor_cores && DTypeBits(problem.dtype) == 16) form = MatmulForm::kTensor;
+  const bool in_groups = InGroups(problem.a) && InGroups(problem.b);
+  if (form == MatmulForm::kTensor && problem.wgmma && in_groups) form = MatmulForm::kWgmma;
+  if (problem.far) form = MatmulForm::kPlain;
   MatmulChoice choice;
   if (problem.m <= kMaxFewRows) {
     choice = ChooseFewRows(problem);
   } else {
     choice = ChooseTile(problem, form);
   }
+  if (problem.m == 0) choice.blocks = 0;
   choice.kernel.dtype = problem.dtype;
   choice.kernel.a = problem.a;
   choice.kernel.b = problem.b;

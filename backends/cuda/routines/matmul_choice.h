@@ -14,6 +14,8 @@ struct MatmulProblem {
   int64_t m = 1, n = 1, k = 1, batches = 1;
   DType dtype = DType::kF32;
   bool tensor_cores = false;  // The GPU has mma.m16n8k16.
+  bool wgmma = false;         // And wgmma, with 227 KiB of shared memory.
+  bool far = false;           // Places in a tile of a or b do not fit 32 bits.
   MatmulRead a = MatmulRead::kOneAlongK, b = MatmulRead::kOneAlongK;
 };
 
@@ -29,8 +31,8 @@ struct MatmulChoice {
 // The most rows of the few-row kernels.
 inline constexpr int64_t kMaxFewRows = 4;
 
-// The result depends on the problem alone, so that the order of additions is the same on every GPU
-// with tensor cores.
+// The result depends on the problem alone, and not on the number of multiprocessors: neither does
+// the order of additions.
 MatmulChoice ChooseMatmul(const MatmulProblem& problem);
 
 // The kernels of a form that may be chosen, but for their dtypes and reads.

@@ -142,26 +142,7 @@ W_KERNEL(W_THREADS, W_BLOCKS) weft_matmul(W_MATMUL_PARAMETERS) {
           const i64 m = t.m0 + row + 16 * i + lane / 4 + 8 * h;
           const i64 n = t.n0 + column + 8 * j + lane % 4 * 2;
           if (m >= s.m || n >= s.n) continue;
-          const bool both = n + 1 < s.n;
-          f32 u = sum[i][j][2 * h], v = sum[i][j][2 * h + 1];
-          if (s.splits > 1) {
-            const i64 at = w_part_at(s, t.split, t.batch, m, n);
-            w_store(parts, at, u);
-            if (both) w_store(parts, at + 1, v);
-            continue;
-          }
-          u = w_result(u, bias, operands, s, t.first, m, n);
-          if (both) v = w_result(v, bias, operands, s, t.first, m, n + 1);
-          const i64 at = t.first.c + m * s.c_row + n * s.c_column;
-          if (s.c_groups) {
-            w_pack<TYPE, 2> pair;
-            w_set(&pair.v[0], u);
-            w_set(&pair.v[1], v);
-            w_put_group(c, at, pair);
-          } else {
-            w_store(c, at, u);
-            if (both) w_store(c, at + s.c_column, v);
-          }
+          w_store_two(sum[i][j][2 * h], sum[i][j][2 * h + 1], bias, c, parts, operands, s, t, m, n);
         }
       }
     }

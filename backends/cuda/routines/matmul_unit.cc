@@ -3,7 +3,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "backends/cuda/emit/prelude.h"
+#include "backends/cuda/emit/tile_prelude.h"
 #include "backends/cuda/emit/types.h"
+#include "backends/cuda/emit/wgmma_prelude.h"
 
 namespace weft::cuda {
 namespace {
@@ -61,6 +63,31 @@ template <class T, class P> W_FN T w_result(T x, P bias, const w_operands& opera
     at[o] = first.o[o] + m * s.operands[o].row + n * s.operands[o].column;
   return w_finish(x, operands, at);
 }
+// Stores the elements of c, or of a part of k, for two neighbouring sums of a row; the second may
+// lie outside.
+template <class P, class C, class Parts> W_FN void w_store_two(
+    SUM u, SUM v, P bias, C c, Parts parts, const w_operands& operands, const w_matmul_sizes& s,
+    const w_tile& t, i64 m, i64 n) {
+  const bool both = n + 1 < s.n;
+  if (s.splits > 1) {
+    const i64 at = w_part_at(s, t.split, t.batch, m, n);
+    w_store(parts, at, u);
+    if (both) w_store(parts, at + 1, v);
+    return;
+  }
+  u = w_result(u, bias, operands, s, t.first, m, n);
+  if (both) v = w_result(v, bias, operands, s, t.first, m, n + 1);
+  const i64 at = t.first.c + m * s.c_row + n * s.c_column;
+  if (s.c_groups) {
+    w_pack<TYPE, 2> pair;
+    w_set(&pair.v[0], u);
+    w_set(&pair.v[1], v);
+    w_put_group(c, at, pair);
+  } else {
+    w_store(c, at, u);
+    if (both) w_store(c, at + s.c_column, v);
+  }
+}
 // Adds the parts of k in their order.
 W_KERNEL(256) weft_matmul_finish(W_MATMUL_PARAMETERS) {
   const w_operands operands = {W_OPERAND_ARGUMENTS};
@@ -85,6 +112,8 @@ std::string TextOf(MatmulForm form) {
       return matmul_text::kFloat;
     case MatmulForm::kTensor:
       return matmul_text::kTensor;
+    case MatmulForm::kWgmma:
+      return matmul_text::kWgmma;
     case MatmulForm::kFewRows:
       return absl::StrCat(matmul_text::kFewRowsCommon, matmul_text::kFewRows);
     case MatmulForm::kFewRowsWide:
@@ -154,9 +183,16 @@ int MatmulKernel::threads() const {
       return tile_m / part_m * (tile_n / part_n);
     case MatmulForm::kTensor:
       return tile_m / part_m * (tile_n / part_n) * 32;
+    case MatmulForm::kWgmma:
+      return tile_m * 2;
     default:
       return 256;
   }
+}
+
+int64_t MatmulKernel::shared_bytes() const {
+  if (form != MatmulForm::kWgmma) return 0;
+  return int64_t{stages} * (tile_m + tile_n) * depth * 2 + 1024;
 }
 
 int GroupOf(MatmulRead read, DType dtype) {
@@ -169,6 +205,7 @@ int StoreGroupOf(const MatmulKernel& kernel) {
     case MatmulForm::kFloat:
       return 4;
     case MatmulForm::kTensor:
+    case MatmulForm::kWgmma:
       return 2;
     default:
       return 1;
@@ -186,7 +223,10 @@ std::string MatmulUnit(const MatmulKernel& kernel, absl::string_view epilogue) {
   const char* sum = kernel.dtype == DType::kF64 ? "f64" : "f32";
   const std::string text = absl::StrReplaceAll(absl::StrCat(kCommon, TextOf(kernel.form)),
                                                {{"TYPE", MemoryType(kernel.dtype)}, {"SUM", sum}});
-  return absl::StrCat(Prelude(), epilogue, definitions, text);
+  const std::string tiles = kernel.form == MatmulForm::kWgmma
+                                ? absl::StrCat(TilePrelude(), WgmmaPrelude(kernel.tile_n))
+                                : "";
+  return absl::StrCat(Prelude(), tiles, epilogue, definitions, text);
 }
 
 }  // namespace weft::cuda

@@ -49,6 +49,7 @@ enum class MatmulForm : uint8_t {
   kPlain,        // Tiles of 64 x 64, for every dtype and GPU.
   kFloat,        // f32 in tiles, each product fused with its addition.
   kTensor,       // f16 and bf16 in tiles, on tensor cores.
+  kWgmma,        // The same on those of compute capability 9.0, if a and b are read in groups.
   kFewRows,      // A warp for each column, whose elements lie along k.
   kFewRowsWide,  // A thread for each column; rows of b lie along the columns.
 };
@@ -71,6 +72,8 @@ struct MatmulKernel {
   int blocks = 1;
 
   int threads() const;
+  // Bytes of dynamic shared memory.
+  int64_t shared_bytes() const;
 };
 
 // Elements of a group of `read`; 1 for single ones.
@@ -87,6 +90,7 @@ namespace matmul_text {
 extern const char kPlain[];
 extern const char kFloat[];
 extern const char kTensor[];
+extern const char kWgmma[];
 extern const char kFewRowsCommon[];  // Before each of the others.
 extern const char kFewRows[];
 extern const char kFewRowsWide[];

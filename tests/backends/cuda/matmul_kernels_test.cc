@@ -58,7 +58,7 @@ class CudaMatmulKernels : public testing::Test {
     return *std::move(memory);
   }
 
-  void Launch(CuFunction function, unsigned blocks, unsigned threads,
+  void Launch(CuFunction function, const LaunchShape& shape,
               std::vector<std::pair<char*, int64_t>> pointers, std::string bytes) {
     std::vector<uint64_t> addresses;
     std::vector<OperandRange> ranges;
@@ -70,9 +70,7 @@ class CudaMatmulKernels : public testing::Test {
     for (uint64_t& address : addresses) parameters.push_back(&address);
     parameters.push_back(bytes.data());
     EXPECT_TRUE(
-        device_
-            ->Launch(function, {blocks, threads, 0}, absl::MakeSpan(parameters), ranges, "matmul")
-            .ok());
+        device_->Launch(function, shape, absl::MakeSpan(parameters), ranges, "matmul").ok());
   }
 
   void ExpectProduct(const MatmulKernel& kernel, const Sizes& sizes) {
@@ -132,9 +130,13 @@ class CudaMatmulKernels : public testing::Test {
     // Blocks walk over several tiles.
     const auto function = (*module)->Find("weft_matmul");
     ASSERT_TRUE(function.ok()) << function.status();
-    Launch(*function, static_cast<unsigned>(std::min<int64_t>(blocks, 3)),
-           static_cast<unsigned>(kernel.threads()), pointers, parameter);
-    if (splits > 1) Launch(*(*module)->Find("weft_matmul_finish"), 2, 256, pointers, parameter);
+    LaunchShape shape;
+    shape.blocks = static_cast<unsigned>(std::min<int64_t>(blocks, 3));
+    shape.threads = static_cast<unsigned>(kernel.threads());
+    shape.shared_bytes = static_cast<unsigned>(kernel.shared_bytes());
+    ASSERT_TRUE(device_->AllowShared(*function, static_cast<int>(shape.shared_bytes)).ok());
+    Launch(*function, shape, pointers, parameter);
+    if (splits > 1) Launch(*(*module)->Find("weft_matmul_finish"), {2, 256}, pointers, parameter);
     HostTensor c(kernel.dtype, {numel});
     const absl::Status copied = device_->CopyOut(c.data<char>(), c_memory->data(), bytes);
     ASSERT_TRUE(copied.ok()) << copied;
@@ -171,6 +173,37 @@ constexpr MatmulRead kGroupsK = MatmulRead::kGroupsAlongK;
 constexpr MatmulRead kGroupsLines = MatmulRead::kGroupsAlongLines;
 using Reads = std::vector<std::pair<MatmulRead, MatmulRead>>;
 
+TEST(CudaMatmulChoice, DependsOnSizes) {
+  const auto choose = [](int64_t m, int64_t n, int64_t k, DType dtype, bool far = false) {
+    MatmulProblem problem;
+    problem.m = m;
+    problem.n = n;
+    problem.k = k;
+    problem.dtype = dtype;
+    problem.tensor_cores = true;
+    problem.far = far;
+    return ChooseMatmul(problem);
+  };
+  const MatmulChoice large = choose(4096, 4096, 4096, DType::kF32);
+  EXPECT_EQ(large.kernel.form, MatmulForm::kFloat);
+  EXPECT_EQ(large.kernel.tile_m, 128);
+  EXPECT_EQ(large.splits, 1);
+  EXPECT_EQ(large.blocks, 1024);
+  // Few tiles: k is divided, in parts that cover it.
+  const MatmulChoice few = choose(128, 768, 3072, DType::kF32);
+  EXPECT_GT(few.splits, 1);
+  EXPECT_GE(few.splits * few.split_k, 3072);
+  EXPECT_LT((few.splits - 1) * few.split_k, 3072);
+  EXPECT_GE(few.blocks, 100);
+  EXPECT_EQ(choose(128, 768, 768, DType::kBF16).kernel.form, MatmulForm::kTensor);
+  EXPECT_EQ(choose(128, 768, 768, DType::kBF16, true).kernel.form, MatmulForm::kPlain);
+  EXPECT_EQ(choose(128, 768, 768, DType::kF64).kernel.form, MatmulForm::kPlain);
+  EXPECT_EQ(choose(2, 768, 768, DType::kF32).kernel.form, MatmulForm::kFewRows);
+  EXPECT_EQ(choose(0, 768, 768, DType::kF32).blocks, 0);
+  EXPECT_EQ(choose(64, 0, 768, DType::kF32).blocks, 0);
+  EXPECT_EQ(choose(64, 64, 0, DType::kF32).splits, 1);
+}
+
 TEST_F(CudaMatmulKernels, TilesOfFloats) {
   for (MatmulKernel kernel : TiledKernels(MatmulForm::kFloat)) {
     for (const auto& [a, b] : Reads{{kOneK, kOneK},
@@ -204,6 +237,23 @@ TEST_F(CudaMatmulKernels, TilesOnTensorCores) {
     ExpectProduct(kernel, {3, kernel.tile_n + 1, 5, 2, 1});
     kernel.dtype = DType::kF16;
     kernel.a = kernel.b = kGroupsK;
+    ExpectProduct(kernel, {24, 16, 40, 1, 1});
+  }
+}
+
+TEST_F(CudaMatmulKernels, TilesOfWgmma) {
+  for (MatmulKernel kernel : TiledKernels(MatmulForm::kWgmma)) {
+    kernel.dtype = DType::kBF16;
+    // The emulation has less shared memory.
+    while (kernel.shared_bytes() > device_->max_shared_bytes()) --kernel.stages;
+    for (const auto& [a, b] : Reads{{kGroupsK, kGroupsK}, {kGroupsLines, kGroupsLines}}) {
+      kernel.a = a;
+      kernel.b = b;
+      ExpectProduct(kernel, {kernel.tile_m + 8, kernel.tile_n + 16, kernel.depth + 8, 1, 1});
+      ExpectProduct(kernel, {8, 24, 5 * kernel.depth + 16, 2, 2});
+    }
+    kernel.dtype = DType::kF16;
+    kernel.a = kGroupsK;
     ExpectProduct(kernel, {24, 16, 40, 1, 1});
   }
 }

@@ -1,4 +1,5 @@
 // Products of matrices on the emulated driver, with epilogues, compared with the reference.
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -124,6 +125,66 @@ TEST(CudaMatmul, AccumulatesInPlace) {
       return %2
     })"));
   for (const int64_t n : {1, 70}) ExpectOnDevice(program, {Ramp({n, 24}), Ramp({24, 24})}, 3);
+}
+
+// Sums without terms are the bias; no rows, no columns.
+TEST(CudaMatmul, MultipliesEmptyMatrices) {
+  EmulatedProgram program(WithEpilogues(R"(
+    func @main(%x: f32[s0, s1], %w: f32[s2, s1], %b: f32[s2]) -> (f32[s0, s2])
+        where 0 <= s0, 0 <= s1, 0 <= s2 {
+      %0 = linear(%x, %w, %b)
+      %1 = tanh(%0)
+      return %1
+    })"));
+  for (const auto& [m, k, n] : std::vector<std::array<int64_t, 3>>{
+           {3, 0, 4}, {70, 0, 80}, {0, 5, 4}, {3, 5, 0}, {70, 40, 80}, {1, 0, 4}}) {
+    ExpectOnDevice(program, {Ramp({m, k}), Ramp({n, k}), Ramp({n})}, 1);
+  }
+}
+
+// Views at odd places, with gaps, repeated, and reversed rows.
+TEST(CudaMatmul, MultipliesViews) {
+  for (const char* dtype : {"f32", "bf16"}) {
+    EmulatedProgram program(absl::StrReplaceAll(R"(
+      func @main(%x: T[s0, 50], %w: T[60, 50], %r: T[1, 48])
+          -> (T[s0 - 1, 60], T[s0, 57], T[s0 - 1, s0 - 1]) where 2 <= s0 {
+        %a = slice(%x, dim=0, start=1, end=s0, step=1)
+        %b = permute(%w, dims=[1, 0])
+        %0 = matmul(%a, %b)
+        %c = slice(%x, dim=1, start=1, end=49, step=1)
+        %d = slice(%w, dim=1, start=2, end=50, step=1)
+        %e = slice(%d, dim=0, start=3, end=60, step=1)
+        %f = permute(%e, dims=[1, 0])
+        %1 = matmul(%c, %f)
+        %g = expand(%r, size=[s0 - 1, 48])
+        %h = slice(%a, dim=1, start=0, end=48, step=1)
+        %i = permute(%g, dims=[1, 0])
+        %2 = matmul(%h, %i)
+        return %0, %1, %2
+      })",
+                                                {{"T", dtype}}));
+    const DType type = *ParseDType(dtype);
+    for (const int64_t n : {2, 9, 70}) {
+      program.ExpectAsReference({Ramp({n, 50}, type), Ramp({60, 50}, type), Ramp({1, 48}, type)},
+                                type == DType::kF32 ? 1e-4 : 2e-2);
+    }
+    EXPECT_EQ(CounterOf(program.counters(), "fallbacks"), 0);
+  }
+}
+
+// Long sums in parts, with operands of an epilogue and a bias.
+TEST(CudaMatmul, SplitsLongSums) {
+  EmulatedProgram program(WithEpilogues(R"(
+    func @main(%x: f32[s0, 1200], %w: f32[24, 1200], %b: f32[24], %r: f32[s0, 24])
+        -> (f32[s0, 24]) where 1 <= s0 {
+      %0 = linear(%x, %w, %b)
+      %1 = relu(%0)
+      %2 = add(%1, %r)
+      return %2
+    })"));
+  for (const int64_t n : {8, 3}) {
+    ExpectOnDevice(program, {Ramp({n, 1200}), Ramp({24, 1200}), Ramp({24}), Ramp({n, 24})}, 1);
+  }
 }
 
 }  // namespace

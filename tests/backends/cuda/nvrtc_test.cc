@@ -47,7 +47,7 @@ class CudaNvrtc : public testing::Test {
   // Compiles for all architectures, and expects no spills. The log of each compilation is parsed:
   // there is an entry for each of `kernels` functions.
   void ExpectCompiles(const std::string& text, size_t kernels) {
-    for (const char* arch : kArchs) {
+    for (const char* arch : archs_) {
       std::string log;
       const auto cubin = CompileCubin(*nvrtc_, text, arch, &log);
       ASSERT_TRUE(cubin.ok()) << arch << ": " << cubin.status();
@@ -83,6 +83,7 @@ class CudaNvrtc : public testing::Test {
     ExpectCompiles(unit->text, CountKernels(unit->text));
   }
 
+  std::vector<const char*> archs_ = {std::begin(kArchs), std::end(kArchs)};
   const NvrtcApi* nvrtc_ = nullptr;
 };
 
@@ -108,6 +109,12 @@ TEST_F(CudaNvrtc, CompilesMatmuls) {
     expect(kernel, DType::kBF16, kGroupsK, kGroupsLines);
     expect(kernel, DType::kF16, kGroupsLines, kOneK);
   }
+  archs_ = {"sm_90a"};
+  for (const MatmulKernel& kernel : TiledKernels(MatmulForm::kWgmma)) {
+    expect(kernel, DType::kBF16, kGroupsK, kGroupsK);
+    expect(kernel, DType::kF16, kGroupsLines, kGroupsLines);
+  }
+  archs_ = {std::begin(kArchs), std::end(kArchs)};
   for (const MatmulKernel& kernel : TiledKernels(MatmulForm::kPlain)) {
     expect(kernel, DType::kF64, kOneK, kOneK);
     expect(kernel, DType::kBF16, kOneK, kOneK);
