@@ -1,5 +1,6 @@
 // CUPTI's functions, over what the emulation records.
 #include <cstring>
+#include <mutex>
 #include <type_traits>
 
 #include "backends/cuda/driver/cupti_api.h"
@@ -45,7 +46,10 @@ WEFT_EXPORT CuptiResult cuptiActivityRegisterCallbacks(CuptiBufferRequested requ
 WEFT_SAME_CUPTI(cuptiActivityRegisterCallbacks, register_callbacks);
 
 WEFT_EXPORT CuptiResult cuptiActivityEnable(CuptiKind kind) {
-  WEFT_ENTER("cuptiActivityEnable");
+  emulate::State& state = emulate::State::Get();
+  const std::lock_guard<std::mutex> lock(state.mutex);
+  const CuptiResult result = state.Enter("cuptiActivityEnable");
+  if (result != kCuSuccess) return result;
   Activities::Get().SetEnabled(kind, true);
   return kCuptiSuccess;
 }

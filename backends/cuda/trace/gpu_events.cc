@@ -169,7 +169,8 @@ class EventMaker {
     add("device", a.device);
     add("context", a.context);
     add("stream", a.stream);
-    if (a.kind == Kind::kKernel) AddKernelFacts(a, &d.facts);
+    // A library's call that is timed as a whole has no launch.
+    if (a.kind == Kind::kKernel && a.block[0] > 0) AddKernelFacts(a, &d.facts);
     if (a.kind == Kind::kCopy || a.kind == Kind::kFill) d.bytes = a.bytes;
     if (a.graph != 0) {
       add("graph id", a.graph);

@@ -26,6 +26,7 @@
 namespace weft::cuda {
 namespace {
 
+using testing::AnyOf;
 using testing::Contains;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -34,14 +35,17 @@ using Json = nlohmann::json;
 
 // Two kernels, a matmul, and a step that runs on the host.
 constexpr char kProgram[] = R"(
-  func @main(%x: f32[s0, 40], %w: f32[40, 24]) -> (f32[s0, 24], f32[s0, 24]) where 1 <= s0 {
+  func @main(%x: f32[s0, 40], %w: f32[40, 24], %m: f32[4, 4]) -> (f32[s0, 24], f32[4, 4])
+      where 1 <= s0 {
     %0 = softmax(%x, dim=-1)
     %1 = matmul(%0, %w)
     %2 = gelu(%1)
-    %3 = cumsum(%1, dim=0)
+    %3 = matrix_exp(%m)
     return %2, %3
   })";
 constexpr int kRuns = 3;
+
+std::vector<HostTensor> Inputs() { return {Ramp({5, 40}), Ramp({40, 24}), Ramp({4, 4})}; }
 
 BackendOptions Options(const std::string& cupti) {
   return {{"cuda-driver", "emulated"}, {"cuda-cupti", cupti}};
@@ -54,7 +58,7 @@ profiler::Trace Record(EmulatedProgram* program, int runs = kRuns) {
   auto session = profiler::Session::Start(std::move(options));
   EXPECT_TRUE(session.ok()) << session.status();
   for (int run = 0; run < runs; ++run) {
-    const auto got = program->Run({Ramp({5, 40}), Ramp({40, 24})});
+    const auto got = program->Run(Inputs());
     EXPECT_TRUE(got.ok()) << got.status();
   }
   auto trace = (*session)->Stop();
@@ -130,12 +134,14 @@ TEST_P(CudaProfile, HasKinetosFields) {
     for (const auto& [field, types] : fields) {
       // What the backend prepares when no program runs has no cause.
       const bool always = field != "args.External id" || name == "X kernel";
+      // A library's call that events time as a whole tells nothing about its launches.
+      const bool of_launch = *GetParam() != 0 && own.count(field) > 0 && field != "args.queued";
       const auto found = kind->second.fields.find(field);
       ASSERT_NE(found, kind->second.fields.end()) << name << " has no " << field;
       for (const std::string& type : found->second) {
         EXPECT_THAT(types, Contains(type)) << name << ": " << field;
       }
-      if (always) {
+      if (always && !(name == "X kernel" && of_launch)) {
         EXPECT_EQ(kind->second.presence.at(field), kind->second.count) << field;
       }
       ++compared;
@@ -143,8 +149,10 @@ TEST_P(CudaProfile, HasKinetosFields) {
   }
   EXPECT_GE(compared, 30);
   for (const Json& kernel : EventsOf(trace, "kernel")) {
-    EXPECT_EQ(kernel["args"]["grid"].size(), 3u);
-    EXPECT_EQ(kernel["args"]["block"].size(), 3u);
+    if (kernel["args"].contains("grid")) {
+      EXPECT_EQ(kernel["args"]["grid"].size(), 3u);
+      EXPECT_EQ(kernel["args"]["block"].size(), 3u);
+    }
     EXPECT_EQ(kernel["args"]["emulated"], 1);
     EXPECT_EQ(kernel["args"].contains("clock"), *GetParam() != 0);
   }
@@ -233,12 +241,15 @@ TEST_P(CudaProfile, EveryKernelHasItsStepAndItsLaunch) {
   std::map<std::string, int> copies;
   for (const Json& copy : EventsOf(trace, "gpu_memcpy")) {
     if (!copy["args"].contains("External id")) continue;
-    ++copies[absl::StrCat(copy["name"].get<std::string>(), " of ",
+    // Host memory is pageable or pinned.
+    const std::string name = copy["name"];
+    EXPECT_THAT(name, AnyOf(HasSubstr("Pageable"), HasSubstr("Pinned")));
+    ++copies[absl::StrCat(name.substr(0, name.find(" (")), " of ",
                           ops.at(copy["args"]["External id"])["name"].get<std::string>())];
   }
-  EXPECT_EQ(copies["Memcpy HtoD (Pageable -> Device) of main"], 2 * kRuns) << Json(copies);
-  EXPECT_EQ(copies["Memcpy DtoH (Device -> Pageable) of main"], 2 * kRuns) << Json(copies);
-  EXPECT_EQ(copies["Memcpy DtoH (Device -> Pageable) of cumsum"], kRuns) << Json(copies);
+  EXPECT_EQ(copies["Memcpy HtoD of main"], 3 * kRuns) << Json(copies);
+  EXPECT_EQ(copies["Memcpy DtoH of main"], 2 * kRuns) << Json(copies);
+  EXPECT_EQ(copies["Memcpy DtoH of matrix_exp"], kRuns) << Json(copies);
 }
 
 TEST_P(CudaProfile, IsValid) {
@@ -271,7 +282,7 @@ TEST_P(CudaProfile, CountsDeviceTimeByStep) {
     of_steps += row.kernel_ns;
     if (row.name == "matmul") {
       EXPECT_EQ(row.RatedNs(), row.kernel_ns);
-    } else if (row.name == "cumsum") {
+    } else if (row.name == "matrix_exp") {
       EXPECT_GT(row.self_device_ns, 0);
       EXPECT_EQ(row.kernel_ns, 0);
     }
@@ -290,7 +301,7 @@ TEST_P(CudaProfile, CountsDeviceTimeByStep) {
 
 TEST_P(CudaProfile, RecordsProgramsThatWereCompiledBefore) {
   EmulatedProgram program(kProgram, Options(GetParam()));
-  ASSERT_TRUE(program.Run({Ramp({5, 40}), Ramp({40, 24})}).ok());
+  ASSERT_TRUE(program.Run(Inputs()).ok());
   for (int recording = 0; recording < 2; ++recording) {
     const Json trace = ToJson(Record(&program, 1));
     EXPECT_EQ(EventsOf(trace, "kernel").size(), 3u);
@@ -305,7 +316,7 @@ TEST_P(CudaProfile, KeepsTheWorkOfClosedPrograms) {
   ASSERT_TRUE(session.ok());
   {
     EmulatedProgram program(kProgram, Options(GetParam()));
-    ASSERT_TRUE(program.Run({Ramp({5, 40}), Ramp({40, 24})}).ok());
+    ASSERT_TRUE(program.Run(Inputs()).ok());
   }
   const Json trace = ToJson(*(*session)->Stop());
   EXPECT_EQ(EventsOf(trace, "kernel").size(), 3u);
@@ -319,7 +330,7 @@ TEST(CudaProfileTest, CostsNothingOutsideOfRecordings) {
   const auto events = count("cuEventRecord");
   for (const char* cupti : {"", "none"}) {
     EmulatedProgram program(kProgram, Options(cupti));
-    program.ExpectAsReference({Ramp({5, 40}), Ramp({40, 24})}, 1e-4);
+    program.ExpectAsReference(Inputs(), 1e-4);
   }
   EXPECT_EQ(count("cuptiActivityEnable"), enabled);
   EXPECT_EQ(count("cuEventRecord"), events);
