@@ -52,6 +52,14 @@ absl::StatusOr<PoolingSizes> SizesOf(const Attrs& attrs, const RunView& x, const
   return sizes;
 }
 
+void AddIndices(const RunView& indices, PoolingSizes* sizes) {
+  sizes->has_indices = 1;
+  sizes->index_image = indices.strides[0];
+  sizes->index_channel = indices.strides[1];
+  const int n = indices.rank() - 2;
+  for (int i = 0; i < n; ++i) sizes->index[3 - n + i] = indices.strides[2 + i];
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<StepCode>> MakePooling(const RoutineContext& context,
@@ -63,7 +71,7 @@ absl::StatusOr<std::unique_ptr<StepCode>> MakePooling(const RoutineContext& cont
   WEFT_ASSIGN_OR_RETURN(PoolingSizes sizes, SizesOf(attrs, x, y));
   const bool maxima = request.step.op_name == "max_pool";
   const bool indices = request.results.size() > 1 && request.results[1].present();
-  sizes.has_indices = indices;
+  if (indices) AddIndices(request.results[1], &sizes);
   if (!maxima) sizes.counts_padding = attrs.Bool("count_include_pad");
   WEFT_ASSIGN_OR_RETURN(const auto module, context.units.Find(maxima ? MaxPoolingUnit(x.dtype)
                                                                      : AvgPoolingUnit(x.dtype)));

@@ -13,7 +13,7 @@ constexpr char kWindows[] = R"(
 struct w_pooling_sizes {
   i64 images, channels, out[3], in[3], taps[3], stride[3], before[3], after[3], dilation[3],
       x_image, x_channel, x[3], y_image, y_channel, y[3], channels_last, counts_padding,
-      has_indices;
+      has_indices, index_image, index_channel, index[3];
 };
 // The taps of a window along a dim that lie inside: tap t from `first` up to `last` is at
 // begin + t * dilation.
@@ -90,8 +90,7 @@ constexpr char kMaxLoop[] = R"(
 constexpr char kMaxEnd[] = R"(
     w_store(y, w_place(p, s.y_image, s.y_channel, s.y), best);
     if (s.has_indices) {
-      const i64 row = ((p.image * s.channels + p.channel) * s.out[0] + p.at[0]) * s.out[1] + p.at[1];
-      w_put(indices, row * s.out[2] + p.at[2]) = index;
+      w_put(indices, w_place(p, s.index_image, s.index_channel, s.index)) = index;
     }
 )";
 constexpr char kLowest[] = R"(

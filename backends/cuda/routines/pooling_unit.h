@@ -19,7 +19,8 @@ struct PoolingSizes {
   int64_t y_image = 0, y_channel = 0, y[3] = {};
   int64_t channels_last = 0;  // Channels lie side by side in y.
   int64_t counts_padding = 0;
-  int64_t has_indices = 0;  // They are row-major.
+  int64_t has_indices = 0;
+  int64_t index_image = 0, index_channel = 0, index[3] = {};  // Strides of the indices.
 };
 
 // A unit with the kernel weft_pooling(x, y, indices, PoolingSizes). Means are summed in f64 for f64
