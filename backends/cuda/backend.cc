@@ -28,6 +28,9 @@ const std::vector<BackendOption>& Options() {
       {"cuda-cublaslt", Kind::kText, "PATH|none", "",
        "cuBLASLt, NVIDIA's library of matmuls, or its folder; \"none\" to run own kernels.\n"
        "Empty: an installed one, if there is one"},
+      {"f32-precision", Kind::kChoice, "highest|high|medium", "highest",
+       "Precision in which matmuls of cuBLASLt read f32 operands: f32, or TF32 for medium.\n"
+       "Accumulators and results are f32"},
       {"cuda-cupti", Kind::kText, "PATH|none", "",
        "CUPTI, which records the GPU's work for traces, or its folder. Empty: an installed\n"
        "one. Without CUPTI, or with \"none\", events of the driver give the times"},
@@ -55,6 +58,7 @@ class CudaBackend : public Backend {
     options.cupti = OptionOf(*this, given, "cuda-cupti");
     options.cache_dir = OptionOf(*this, given, "cuda-cache-dir");
     options.cublaslt = OptionOf(*this, given, "cuda-cublaslt");
+    options.tf32 = OptionOf(*this, given, "f32-precision") == "medium";
     const absl::StatusOr<const Libraries*> libraries =
         OpenLibraries(OptionOf(*this, given, "cuda-driver"), OptionOf(*this, given, "cuda-nvrtc"));
     if (!libraries.ok()) {

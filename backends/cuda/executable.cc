@@ -37,6 +37,7 @@ absl::StatusOr<std::unique_ptr<CudaExecutable>> CudaExecutable::Create(
     WEFT_ASSIGN_OR_RETURN(CubinCache cache, CubinCache::Open(options.cache_dir));
     made->launcher_.set_cache(std::move(cache));
   }
+  made->launcher_.cublaslt().set_tf32(options.tf32);
   // A library that was named is opened at once, so that a wrong name is an error.
   if (!options.cublaslt.empty()) {
     WEFT_RETURN_IF_ERROR(made->launcher_.cublaslt().Open().status());

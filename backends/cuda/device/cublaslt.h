@@ -99,12 +99,17 @@ class CublasLt {
   // Unimplemented if the library has no algorithm. Requires Open().
   absl::StatusOr<std::unique_ptr<LtCall>> Prepare(const LtProblem& problem);
 
+  // Matmuls of f32 may read operands as TF32.
+  void set_tf32(bool tf32) { tf32_ = tf32; }
+  bool tf32() const { return tf32_; }
+
   // Matmuls that were submitted.
   int64_t calls() const { return calls_; }
 
  private:
   CudaDevice& device_;
   const std::string place_;
+  bool tf32_ = false;
   bool absent_ = false;
   const CublasLtLibrary* library_ = nullptr;
   CublasLtHandle handle_ = nullptr;

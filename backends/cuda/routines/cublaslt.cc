@@ -1,6 +1,7 @@
 #include "backends/cuda/routines/cublaslt.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -252,6 +253,10 @@ class LtCode : public StepCode {
     return sum_bytes_ + (bytes == 0 ? 0 : bytes + kLtWorkspaceAlignment - 1);
   }
   const char* runner() const override { return "library"; }
+  double operand_error() const override {
+    // TF32 has 10 bits of mantissa.
+    return step_.problem.compute == kCublas32FFastTF32 ? std::ldexp(1.0, -10) : 0;
+  }
   std::string routine() const override { return finish_ ? "cublaslt, kernel" : "cublaslt"; }
 
  private:
@@ -365,7 +370,10 @@ absl::StatusOr<LtStep> DescribeLt(const StepRequest& request) {
 
 absl::StatusOr<std::unique_ptr<StepCode>> MakeLtMatmul(const RoutineContext& context,
                                                        const StepRequest& request) {
-  WEFT_ASSIGN_OR_RETURN(const LtStep step, DescribeLt(request));
+  WEFT_ASSIGN_OR_RETURN(LtStep step, DescribeLt(request));
+  if (context.cublaslt.tf32() && step.problem.type == kCublasF32) {
+    step.problem.compute = kCublas32FFastTF32;
+  }
   WEFT_ASSIGN_OR_RETURN(const bool present, context.cublaslt.Open());
   if (!present) return absl::UnimplementedError("cuBLASLt is not used");
   WEFT_ASSIGN_OR_RETURN(std::unique_ptr<LtCall> call, context.cublaslt.Prepare(step.problem));

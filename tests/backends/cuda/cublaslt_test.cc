@@ -458,6 +458,23 @@ TEST(CudaCublasLt, StickyErrorsNameTheStep) {
   EXPECT_EQ(Count("library_objects"), objects);
 }
 
+// Operands are rounded to TF32 if the options allow it.
+TEST(CudaCublasLt, ReadsOperandsInTheGivenPrecision) {
+  const std::vector<HostTensor> inputs = LayerInputs(5);
+  for (const char* precision : {"highest", "high", "medium"}) {
+    EmulatedProgram program(kLayers, {{"cuda-driver", "emulated"}, {"f32-precision", precision}});
+    const auto got = program.Run(inputs);
+    ASSERT_TRUE(got.ok()) << got.status();
+    const bool rounded = std::string(precision) == "medium";
+    program.ExpectAsReference(inputs, got, rounded ? 1e-2 : 1e-5);
+    EmulatedProgram exact(kLayers, {{"cuda-driver", "emulated"}});
+    const auto want = exact.Run(inputs);
+    ASSERT_TRUE(want.ok()) << want.status();
+    EXPECT_EQ(Difference((*got)[0], (*want)[0], {0, 1e-5}).empty(), !rounded) << precision;
+    EXPECT_EQ(CounterOf(program.counters(), "cublaslt_calls"), 1);
+  }
+}
+
 // Calls are captured; what follows them reads their results.
 TEST(CudaCublasLt, RunsInGraphs) {
   LtProgram program(R"(
