@@ -1,5 +1,6 @@
 // The driver's functions about graphs.
 #include <algorithm>
+#include <cstdint>
 #include <functional>
 #include <iterator>
 #include <memory>
@@ -26,6 +27,8 @@ struct CuGraphRecord {
 struct CuGraphExecRecord {
   std::shared_ptr<const std::vector<emulate::Node>> nodes;
   std::string fault;  // "": the nodes are in order.
+  // The pieces of memory that the nodes access: an address, and the number of its piece.
+  std::vector<std::pair<CuAddress, uint64_t>> pieces;
 };
 
 }  // namespace weft::cuda
@@ -95,9 +98,22 @@ CuResult RunNodes(State& state, const std::vector<Node>& nodes) {
   return kCuSuccess;
 }
 
-void SetNodes(CuGraphExec exec, const std::vector<Node>& nodes) {
+// The number of the piece around the address; 0: none.
+uint64_t PieceAt(const State& state, CuAddress address) {
+  const Memory::Piece* piece = state.memory.Find(address);
+  return piece == nullptr ? 0 : piece->number;
+}
+
+void SetNodes(const State& state, CuGraphExec exec, const std::vector<Node>& nodes) {
   exec->nodes = std::make_shared<const std::vector<Node>>(nodes);
   exec->fault = FindRace(nodes);
+  exec->pieces.clear();
+  for (const Node& node : nodes) {
+    for (const Access& access : node.task.accesses) {
+      const CuAddress begin = Memory::Hide(access.begin);
+      exec->pieces.emplace_back(begin, PieceAt(state, begin));
+    }
+  }
 }
 
 bool SameShape(const std::vector<Node>& a, const std::vector<Node>& b) {
@@ -241,7 +257,7 @@ WEFT_EXPORT CuResult cuGraphInstantiateWithFlags(CuGraphExec* exec, CuGraph grap
   WEFT_ENTER("cuGraphInstantiateWithFlags");
   if (graph == nullptr) return kCuInvalidValue;
   *exec = new CuGraphExecRecord;
-  SetNodes(*exec, graph->nodes);
+  SetNodes(state, *exec, graph->nodes);
   ++state.graphs;
   return kCuSuccess;
 }
@@ -255,7 +271,7 @@ WEFT_EXPORT CuResult cuGraphExecUpdate_v2(CuGraphExec exec, CuGraph graph, CuGra
     info->result = kTopologyChanged;
     return kCuGraphUpdateFailed;
   }
-  SetNodes(exec, graph->nodes);
+  SetNodes(state, exec, graph->nodes);
   return kCuSuccess;
 }
 WEFT_SAME(cuGraphExecUpdate_v2, graph_update);
@@ -263,9 +279,13 @@ WEFT_SAME(cuGraphExecUpdate_v2, graph_update);
 WEFT_EXPORT CuResult cuGraphLaunch(CuGraphExec exec, CuStream stream) {
   WEFT_ENTER("cuGraphLaunch");
   if (exec == nullptr) return kCuInvalidValue;
+  std::string fault = exec->fault;
+  for (const auto& [address, number] : exec->pieces) {
+    if (PieceAt(state, address) != number) fault = "the graph accesses memory that was freed";
+  }
   Task task;
   task.name = "a graph";
-  task.run = [&state, nodes = exec->nodes, fault = exec->fault] {
+  task.run = [&state, nodes = exec->nodes, fault] {
     if (fault.empty()) return RunNodes(state, *nodes);
     if (state.report.empty()) state.report = fault;
     return kCuLaunchFailed;

@@ -2,7 +2,7 @@
 //
 // The nodes of a graph run in any order that its edges allow, which the seed determines. A graph is
 // refused when it is launched if two nodes access the same memory, one of them to write, and
-// neither has to wait for the other.
+// neither has to wait for the other, or if a node accesses memory that was freed since.
 #ifndef WEFT_BACKENDS_CUDA_EMULATE_GRAPHS_H_
 #define WEFT_BACKENDS_CUDA_EMULATE_GRAPHS_H_
 

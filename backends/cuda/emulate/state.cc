@@ -31,7 +31,7 @@ CuAddress Memory::Allocate(size_t bytes) {
   std::memset(host, kPoison, rounded);
   char* const begin = static_cast<char*>(host);
   const CuAddress address = Hide(begin);
-  pieces_[address] = {begin, bytes, std::make_unique<Shadow>(begin, bytes)};
+  pieces_[address] = {begin, bytes, std::make_unique<Shadow>(begin, bytes), ++made_};
   live_bytes_ += static_cast<int64_t>(bytes);
   return address;
 }

@@ -33,6 +33,7 @@ class Memory {
     char* host = nullptr;
     size_t bytes = 0;
     std::unique_ptr<Shadow> shadow;
+    uint64_t number = 0;  // No other piece has it.
   };
 
   // 0: more than the device has.
@@ -54,6 +55,7 @@ class Memory {
  private:
   std::map<CuAddress, Piece> pieces_;  // By their begin.
   int64_t live_bytes_ = 0;
+  uint64_t made_ = 0;  // Pieces so far.
 };
 
 struct Event {

@@ -450,6 +450,19 @@ TEST_F(CudaGraphDevice, MissingEdgesAreFound) {
   }
 }
 
+TEST_F(CudaGraphDevice, GraphsOfFreedMemoryAreFound) {
+  ASSERT_TRUE(device_->BeginRecording().ok());
+  ASSERT_TRUE(Launch(0, 1).ok());
+  ASSERT_TRUE(Launch(1, 2).ok());
+  auto recording = device_->EndRecording(nullptr);
+  ASSERT_TRUE(recording.ok()) << recording.status();
+  memory_[1] = nullptr;
+  memory_[1] = *device_->Allocate(kBytes, profiler::MemoryCategory::kTemporary);
+  ASSERT_TRUE(device_->Replay(**recording).ok());
+  EXPECT_THAT(device_->Wait().message(), HasSubstr("the graph accesses memory that was freed"));
+  Emulated().emulation.reset();
+}
+
 // --- The order of memory ---------------------------------------------------------------------
 
 OperandRange Read(CuAddress begin, int64_t bytes) { return {begin, bytes, false}; }
