@@ -183,10 +183,12 @@ absl::StatusOr<std::unique_ptr<DeviceMemory>> CudaDevice::Allocate(int64_t bytes
 }
 
 uint8_t CudaDevice::MemoryKindOf(const void* host) const {
-  unsigned type = 0;
+  unsigned type = 0;  // Stays 0 for memory that the driver does not know.
+  CuPointerAttribute which[] = {kCuPointerMemoryType};
+  void* values[] = {&type};
   const auto address = static_cast<CuAddress>(reinterpret_cast<uintptr_t>(host));
-  const CuResult known = driver_.pointer_attribute(&type, kCuPointerMemoryType, address);
-  return known == kCuInvalidValue ? kPageableMemory : kPinnedMemory;
+  const CuResult found = driver_.pointer_attributes(1, which, values, address);
+  return found == kCuSuccess && type == 0 ? kPageableMemory : kPinnedMemory;
 }
 
 absl::Status CudaDevice::SubmitCopyIn(char* to, const void* from, int64_t bytes) {
@@ -208,7 +210,9 @@ absl::Status CudaDevice::CopyIn(char* to, const void* from, int64_t bytes) {
 
 absl::Status CudaDevice::CopyInLater(char* to, const void* from, int64_t bytes) {
   CuResult result = kCuSuccess;
-  if (bytes >= InputStaging::kLeastBytes && MemoryKindOf(from) == kPageableMemory &&
+  // Events time whole copies.
+  const bool timed = timeline_->mode() == GpuTimeline::Mode::kEvents;
+  if (bytes >= InputStaging::kLeastBytes && !timed && MemoryKindOf(from) == kPageableMemory &&
       staging_->Copy(AddressOf(to), from, bytes, stream_, &result)) {
     return Check(result, "cuMemcpyHtoDAsync");
   }

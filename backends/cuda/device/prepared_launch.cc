@@ -22,7 +22,8 @@ void PreparedLaunch::AddOperand(int operand, int64_t begin, const Extent& extent
 void PreparedLaunch::AddScratch(int64_t bytes, int64_t begin) {
   AddWords(1);
   operands_.emplace_back();
-  pointers_.push_back({kScratch, begin, {-begin, begin + bytes}, words_.size() - 1, operands_.size() - 1});
+  pointers_.push_back(
+      {kScratch, begin, {-begin, begin + bytes}, words_.size() - 1, operands_.size() - 1});
 }
 
 void PreparedLaunch::AddFixed(const char* address, int64_t bytes) {

@@ -165,8 +165,8 @@ enum CuCaptureMode : int { kCuCaptureThreadLocal = 1 };
   X(memory_free, "cuMemFree_v2", (CuAddress address))                                              \
   X(host_allocate, "cuMemHostAlloc", (void** memory, size_t bytes, unsigned flags))                \
   X(host_free, "cuMemFreeHost", (void* memory))                                                    \
-  X(pointer_attribute, "cuPointerGetAttribute",                                                    \
-    (void* value, CuPointerAttribute attribute, CuAddress address))                                \
+  X(pointer_attributes, "cuPointerGetAttributes",                                                  \
+    (unsigned count, CuPointerAttribute* attributes, void** values, CuAddress address))            \
   X(pool_create, "cuMemPoolCreate",                                                                \
     (CuMemoryPool * pool, const CuMemoryPoolProperties* properties))                               \
   X(pool_destroy, "cuMemPoolDestroy", (CuMemoryPool pool))                                         \

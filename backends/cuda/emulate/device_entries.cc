@@ -297,16 +297,21 @@ WEFT_EXPORT CuResult cuMemHostAlloc(void** memory, size_t bytes, unsigned) {
 }
 WEFT_SAME(cuMemHostAlloc, host_allocate);
 
-WEFT_EXPORT CuResult cuPointerGetAttribute(void* value, CuPointerAttribute attribute,
-                                           CuAddress address) {
-  WEFT_ENTER("cuPointerGetAttribute");
+WEFT_EXPORT CuResult cuPointerGetAttributes(unsigned count, CuPointerAttribute* attributes,
+                                            void** values, CuAddress address) {
+  WEFT_ENTER("cuPointerGetAttributes");
   const bool host = state.IsLocked(reinterpret_cast<const void*>(address));
   const bool device = !host && state.memory.Find(address) != nullptr;
-  if (attribute != kCuPointerMemoryType || (!host && !device)) return kCuInvalidValue;
-  *static_cast<unsigned*>(value) = host ? kCuHostMemory : kCuDeviceMemory;
+  unsigned type = 0;
+  if (host) type = kCuHostMemory;
+  if (device) type = kCuDeviceMemory;
+  for (unsigned i = 0; i < count; ++i) {
+    if (attributes[i] != kCuPointerMemoryType) return kCuInvalidValue;
+    *static_cast<unsigned*>(values[i]) = type;
+  }
   return kCuSuccess;
 }
-WEFT_SAME(cuPointerGetAttribute, pointer_attribute);
+WEFT_SAME(cuPointerGetAttributes, pointer_attributes);
 
 WEFT_EXPORT CuResult cuMemPoolCreate(CuMemoryPool* pool, const CuMemoryPoolProperties* given) {
   WEFT_ENTER("cuMemPoolCreate");
