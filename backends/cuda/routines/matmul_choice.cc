@@ -145,6 +145,14 @@ std::vector<MatmulKernel> TiledKernels(MatmulForm form) {
   return kernels;
 }
 
+void SetReads(MatmulRead a, MatmulRead b, MatmulKernel* kernel) {
+  kernel->a = a;
+  kernel->b = b;
+  // Only these have registers for two blocks of the largest tile.
+  const bool fits = a == MatmulRead::kGroupsAlongK && InGroups(b);
+  if (kernel->form == MatmulForm::kFloat && kernel->tile_m == 128 && !fits) kernel->blocks = 1;
+}
+
 MatmulChoice ChooseMatmul(const MatmulProblem& problem) {
   MatmulForm form = MatmulForm::kPlain;
   if (problem.dtype == DType::kF32) form = MatmulForm::kFloat;
@@ -160,8 +168,7 @@ MatmulChoice ChooseMatmul(const MatmulProblem& problem) {
   }
   if (problem.m == 0) choice.blocks = 0;
   choice.kernel.dtype = problem.dtype;
-  choice.kernel.a = problem.a;
-  choice.kernel.b = problem.b;
+  SetReads(problem.a, problem.b, &choice.kernel);
   // The plain kernel finds the contiguous dim itself.
   if (choice.kernel.form == MatmulForm::kPlain) {
     choice.kernel.a = choice.kernel.b = MatmulRead::kOneAlongK;

@@ -38,6 +38,9 @@ MatmulChoice ChooseMatmul(const MatmulProblem& problem);
 // The kernels of a form that may be chosen, but for their dtypes and reads.
 std::vector<MatmulKernel> TiledKernels(MatmulForm form);
 
+// Sets how the kernel reads the matrices, and what depends on it.
+void SetReads(MatmulRead a, MatmulRead b, MatmulKernel* kernel);
+
 }  // namespace weft::cuda
 
 #endif  // WEFT_BACKENDS_CUDA_ROUTINES_MATMUL_CHOICE_H_

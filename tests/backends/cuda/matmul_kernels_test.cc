@@ -210,12 +210,11 @@ TEST_F(CudaMatmulKernels, TilesOfFloats) {
                                     {kGroupsK, kGroupsK},
                                     {kOneLines, kGroupsLines},
                                     {kGroupsLines, kOneLines}}) {
-      kernel.a = a;
-      kernel.b = b;
+      SetReads(a, b, &kernel);
       ExpectProduct(kernel, {kernel.tile_m + 4, kernel.tile_n + 8, 2 * kernel.depth + 4, 1, 1});
       ExpectProduct(kernel, {12, 20, 40, 2, 2});
     }
-    kernel.a = kernel.b = kOneK;
+    SetReads(kOneK, kOneK, &kernel);
     ExpectProduct(kernel, {kernel.tile_m - 3, kernel.tile_n + 1, kernel.depth - 1, 2, 1});
     ExpectProduct(kernel, {5, 3, 67, 3, 3});
   }
@@ -228,15 +227,14 @@ TEST_F(CudaMatmulKernels, TilesOnTensorCores) {
                                     {kGroupsLines, kGroupsLines},
                                     {kOneK, kOneLines},
                                     {kOneLines, kOneK}}) {
-      kernel.a = a;
-      kernel.b = b;
+      SetReads(a, b, &kernel);
       ExpectProduct(kernel, {kernel.tile_m + 8, kernel.tile_n + 16, kernel.depth + 8, 1, 1});
       ExpectProduct(kernel, {8, 24, 2 * kernel.depth + 16, 2, 2});
     }
-    kernel.a = kernel.b = kOneK;
+    SetReads(kOneK, kOneK, &kernel);
     ExpectProduct(kernel, {3, kernel.tile_n + 1, 5, 2, 1});
     kernel.dtype = DType::kF16;
-    kernel.a = kernel.b = kGroupsK;
+    SetReads(kGroupsK, kGroupsK, &kernel);
     ExpectProduct(kernel, {24, 16, 40, 1, 1});
   }
 }
@@ -247,13 +245,12 @@ TEST_F(CudaMatmulKernels, TilesOfWgmma) {
     // The emulation has less shared memory.
     while (kernel.shared_bytes() > device_->max_shared_bytes()) --kernel.stages;
     for (const auto& [a, b] : Reads{{kGroupsK, kGroupsK}, {kGroupsLines, kGroupsLines}}) {
-      kernel.a = a;
-      kernel.b = b;
+      SetReads(a, b, &kernel);
       ExpectProduct(kernel, {kernel.tile_m + 8, kernel.tile_n + 16, kernel.depth + 8, 1, 1});
       ExpectProduct(kernel, {8, 24, 5 * kernel.depth + 16, 2, 2});
     }
     kernel.dtype = DType::kF16;
-    kernel.a = kGroupsK;
+    SetReads(kGroupsK, kGroupsLines, &kernel);
     ExpectProduct(kernel, {24, 16, 40, 1, 1});
   }
 }

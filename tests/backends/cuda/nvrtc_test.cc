@@ -94,8 +94,7 @@ TEST_F(CudaNvrtc, CompilesMatmuls) {
   constexpr MatmulRead kGroupsLines = MatmulRead::kGroupsAlongLines;
   const auto expect = [&](MatmulKernel kernel, DType dtype, MatmulRead a, MatmulRead b) {
     kernel.dtype = dtype;
-    kernel.a = a;
-    kernel.b = b;
+    SetReads(a, b, &kernel);
     ExpectCompiles(MatmulUnit(kernel, PlainEpilogue(dtype)), 2);
   };
   for (const MatmulKernel& kernel : TiledKernels(MatmulForm::kFloat)) {
