@@ -14,12 +14,9 @@ struct Entry {
 };
 
 constexpr Entry kRoutines[] = {
-    {"avg_pool", MakePooling},
-    {"convolution", MakeConvolution},
-    {"linear", MakeMatmul},
-    {"matmul", MakeMatmul},
-    {"max_pool", MakePooling},
-    {"scaled_dot_product_attention", MakeAttention},
+    {"avg_pool", MakePooling}, {"convolution", MakeConvolution},
+    {"linear", MakeMatmul},    {"matmul", MakeMatmul},
+    {"max_pool", MakePooling}, {"scaled_dot_product_attention", MakeAttention},
 };
 
 }  // namespace
