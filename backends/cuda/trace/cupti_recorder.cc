@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "backends/cuda/trace/demangle.h"
 #include "base/status_macros.h"
 #include "profiler/clock.h"
@@ -21,6 +22,14 @@ constexpr size_t kMaxActivities = size_t{4} << 20;
 
 constexpr CuptiKind kKinds[] = {kCuptiKernel,      kCuptiCopy,     kCuptiFill, kCuptiDriverCall,
                                 kCuptiRuntimeCall, kCuptiExternal, kCuptiSync, kCuptiOverhead};
+
+// "cudaLaunchKernel" for "cudaLaunchKernel_v7000".
+absl::string_view WithoutVersion(absl::string_view call) {
+  const size_t end = call.find_last_not_of("0123456789");
+  const bool versioned = end != absl::string_view::npos && end > 0 && end + 1 < call.size() &&
+                         call[end] == 'v' && call[end - 1] == '_';
+  return versioned ? call.substr(0, end - 1) : call;
+}
 
 // True after a copy of the record's first fields; false if the buffer ends within them.
 template <typename Record>
@@ -336,7 +345,7 @@ profiler::NameId CuptiRecorder::NameOfCall(const CuptiApi& api, int domain, uint
   if (is_new) {
     const char* name = nullptr;
     if (api.call_name(domain, number, &name) != kCuptiSuccess || name == nullptr) name = "call";
-    known->second = profiler::InternName(name);
+    known->second = profiler::InternName(WithoutVersion(name));
   }
   return known->second;
 }

@@ -30,32 +30,33 @@ bool IsCall(Kind kind) { return kind == Kind::kDriverCall || kind == Kind::kRunt
 
 // Queries, and what every call does first.
 bool IsQuiet(absl::string_view call) {
-  constexpr absl::string_view kQuiet[] = {"cuCtxGetCurrent",
-                                          "cuCtxSetCurrent",
-                                          "cuCtxPushCurrent",
+  constexpr absl::string_view kQuiet[] = {"cuCtxGet",
                                           "cuCtxPopCurrent",
-                                          "cuCtxGetDevice",
+                                          "cuCtxPushCurrent",
+                                          "cuCtxSetCurrent",
                                           "cuDeviceGet",
                                           "cuDevicePrimaryCtxGetState",
                                           "cuDriverGetVersion",
                                           "cuEventElapsedTime",
-                                          "cuFuncGetAttribute",
-                                          "cuGetErrorName",
-                                          "cuGetErrorString",
+                                          "cuFuncGet",
+                                          "cuGetError",
                                           "cuGetProcAddress",
-                                          "cuKernelGetAttribute",
+                                          "cuInit",
+                                          "cuKernelGet",
                                           "cuMemGetInfo",
                                           "cuModuleGetFunction",
-                                          "cuKernelGetFunction",
+                                          "cuOccupancy",
+                                          "cuPointerGet",
+                                          "cuStreamGet",
                                           "cuStreamIsCapturing",
-                                          "cudaGetDevice",
-                                          "cudaGetLastError",
+                                          "cudaDeviceGet",
+                                          "cudaFuncGet",
+                                          "cudaGet",
+                                          "cudaOccupancy",
                                           "cudaPeekAtLastError",
-                                          "cudaDeviceGetAttribute",
-                                          "cudaFuncGetAttributes",
-                                          "cudaStreamIsCapturing",
-                                          "cudaGetDriverEntryPoint"};
-  // Names end in a version, as in cuDeviceGet_v2, and cuDeviceGet has longer ones.
+                                          "cudaStreamGet",
+                                          "cudaStreamIsCapturing"};
+  // Prefixes, as of cuDeviceGetAttribute.
   return std::any_of(std::begin(kQuiet), std::end(kQuiet),
                      [&](absl::string_view quiet) { return absl::StartsWith(call, quiet); });
 }

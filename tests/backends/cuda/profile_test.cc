@@ -88,6 +88,20 @@ constexpr double kRounding = 0.002;
 
 double End(const Json& span) { return span["ts"].get<double>() + span["dur"].get<double>(); }
 
+// Calls without an op, such as those of a program's end, name none.
+void ExpectCallsWithinTheirOps(const Json& trace) {
+  std::map<int64_t, Json> ops;
+  for (const Json& op : EventsOf(trace, "cpu_op")) ops[op["args"]["External id"]] = op;
+  for (const Json& call : EventsOf(trace, "cuda_driver")) {
+    if (!call["args"].contains("External id")) continue;
+    const Json& op = ops.at(call["args"]["External id"]);
+    EXPECT_EQ(call["pid"], op["pid"]);
+    EXPECT_EQ(call["tid"], op["tid"]);
+    EXPECT_LE(op["ts"].get<double>(), call["ts"].get<double>()) << call << op;
+    EXPECT_LE(End(call), End(op) + kRounding) << call << op;
+  }
+}
+
 // Both ways of recording.
 class CudaProfile : public testing::TestWithParam<const char*> {};
 INSTANTIATE_TEST_SUITE_P(All, CudaProfile, testing::Values("", "none"), [](const auto& info) {
@@ -200,13 +214,8 @@ TEST_P(CudaProfile, EveryKernelHasItsStepAndItsLaunch) {
   }
   for (const Json& call : EventsOf(trace, "cuda_driver")) {
     calls[call["args"]["correlation"]] = call;
-    if (!call["args"].contains("External id")) continue;
-    const Json& op = ops.at(call["args"]["External id"]);
-    EXPECT_EQ(call["pid"], op["pid"]);
-    EXPECT_EQ(call["tid"], op["tid"]);
-    EXPECT_LE(op["ts"].get<double>(), call["ts"].get<double>()) << call << op;
-    EXPECT_LE(End(call), End(op) + kRounding) << call << op;
   }
+  ExpectCallsWithinTheirOps(trace);
   for (const Json& flow : EventsOf(trace, "ac2g", "s")) starts[flow["id"]] = flow;
   for (const Json& flow : EventsOf(trace, "ac2g", "f")) finishes[flow["id"]] = flow;
   EXPECT_EQ(starts.size(), finishes.size());
@@ -320,6 +329,7 @@ TEST_P(CudaProfile, KeepsTheWorkOfClosedPrograms) {
   }
   const Json trace = ToJson(*(*session)->Stop());
   EXPECT_EQ(EventsOf(trace, "kernel").size(), 3u);
+  ExpectCallsWithinTheirOps(trace);
 }
 
 TEST(CudaProfileTest, CostsNothingOutsideOfRecordings) {
