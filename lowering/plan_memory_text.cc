@@ -5,41 +5,18 @@
 #include <optional>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "base/printable.h"
 #include "base/status_macros.h"
-#include "graph/sym/sym_expr.h"
-#include "graph/sym/sym_facts.h"
 #include "graph/tensor/tensor.h"
+#include "lowering/example_sizes.h"
 #include "lowering/memory_plan.h"
 #include "lowering/plan_constants.h"
-#include "lowering/plan_facts.h"
 
 namespace weft {
 namespace {
-
-using Values = absl::flat_hash_map<SymInt, int64_t>;
-
-int64_t ExampleOf(const SymbolInfo& info) {
-  if (info.hint) return *info.hint;
-  const int64_t least = std::max<int64_t>(info.range.min, 2);
-  const int64_t multiple = (least + info.divisor - 1) / info.divisor * info.divisor;
-  return std::min(multiple, info.range.max);
-}
-
-std::string SizesText(const Plan& plan, Values* values) {
-  std::vector<std::string> texts;
-  for (const SymbolInfo& info : FactsOf(plan).symbols()) {
-    if (info.unbacked) continue;
-    const int64_t value = ExampleOf(info);
-    values->emplace(info.symbol, value);
-    texts.push_back(absl::StrCat(Printable(info.symbol.ToString()), "=", value));
-  }
-  return texts.empty() ? "" : absl::StrCat(" for ", absl::StrJoin(texts, ", "));
-}
 
 struct Row {
   int64_t offset = 0;
@@ -83,14 +60,8 @@ std::string PeakText(const Plan& plan, const std::vector<Row>& rows) {
 }  // namespace
 
 absl::StatusOr<std::string> DescribeMemory(const Plan& plan) {
-  Values values;
-  const std::string sizes = SizesText(plan, &values);
-  const auto value_of = [&](SymInt s) -> std::optional<int64_t> {
-    return Evaluate(s, [&](SymInt symbol) -> std::optional<int64_t> {
-      const auto it = values.find(symbol);
-      return it == values.end() ? std::nullopt : std::optional<int64_t>(it->second);
-    });
-  };
+  const ExampleSizes sizes(plan);
+  const auto value_of = [&](SymInt s) { return sizes.ValueOf(s); };
   ArenaPlanner planner(plan);
   WEFT_ASSIGN_OR_RETURN(const auto layout, planner.Find(value_of));
   std::vector<Row> rows;
@@ -114,7 +85,7 @@ absl::StatusOr<std::string> DescribeMemory(const Plan& plan) {
       constant_bytes += constant.tensor.bytes();
     }
   }
-  std::string text = absl::StrCat("// memory", sizes, ": arena ", layout->arena_bytes, " bytes (",
+  std::string text = absl::StrCat("// memory", sizes.text(), ": arena ", layout->arena_bytes, " bytes (",
                                   all_bytes, " without reuse), constants ", constant_bytes, "\n");
   if (rows.empty()) return text;
   std::stable_sort(rows.begin(), rows.end(),

@@ -21,6 +21,7 @@
 #include "api/compiler.h"
 #include "api/extensions.h"
 #include "api/inspect/blame.h"
+#include "api/inspect/code_facts.h"
 #include "api/inspect/describe.h"
 #include "api/inspect/dump.h"
 #include "api/inspect/graph_view.h"
@@ -103,7 +104,14 @@ absl::StatusOr<std::string> MakeGraph(const OptOptions& o, const Module& module,
   if (format == EmitFormat::kText) return PrintElided(module, ElideText(o));
   if (format == EmitFormat::kCc) return KernelSourceOf(o, module, target);
   // Without a named target, the plan is made for the default target of plans.
-  return Emit(module, format, target.name.empty() ? nullptr : &target);
+  WEFT_ASSIGN_OR_RETURN(std::string text,
+                        Emit(module, format, target.name.empty() ? nullptr : &target));
+  if (format != EmitFormat::kPlan || o.target.empty()) return text;
+  const auto backend = BuiltinBackends().Find(o.target);
+  if (!backend.ok()) return text;  // Of a plugin.
+  WEFT_RETURN_IF_ERROR(CheckOptions(**backend, o.backend));
+  WEFT_ASSIGN_OR_RETURN(const std::string facts, DescribeCode(module, **backend, o.backend));
+  return text + facts;
 }
 
 absl::Status WriteGraphs(const OptOptions& o, const Module& module, const Target& target,

@@ -9,6 +9,7 @@
 #include "backends/cuda/driver/libraries.h"
 #include "backends/cuda/executable.h"
 #include "backends/cuda/target.h"
+#include "backends/cuda/trace/gpu_models.h"
 #include "base/check.h"
 #include "base/out_of_memory.h"
 #include "base/status_macros.h"
@@ -34,6 +35,8 @@ const std::vector<BackendOption>& Options() {
       {"cuda-cupti", Kind::kText, "PATH|none", "",
        "CUPTI, which records the GPU's work for traces, or its folder. Empty: an installed\n"
        "one. Without CUPTI, or with \"none\", events of the driver give the times"},
+      {"cuda-model", Kind::kChoice, kGpuModelNames, "H200",
+       "The GPU for which `opt --emit=plan` describes the kernels' code"},
       {"cuda-cache-dir", Kind::kText, "DIR", "",
        "Folder that keeps compiled kernels for other processes"},
       {"cuda-graphs", Kind::kChoice, "on|off", "on",

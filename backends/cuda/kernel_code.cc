@@ -89,7 +89,7 @@ PreparedLaunch Prepare(const NestLaunch& nest, absl::Span<const Extent> extents,
 }  // namespace
 
 absl::StatusOr<std::vector<NestLaunch>> MakeLaunches(const CudaKernel& kernel, const Kernel& source,
-                                                     const CudaModule& module, const SymbolEnv& env,
+                                                     FindFunction find, const SymbolEnv& env,
                                                      absl::Span<const int64_t> offsets,
                                                      int multiprocessors) {
   bool known = true;
@@ -130,8 +130,8 @@ absl::StatusOr<std::vector<NestLaunch>> MakeLaunches(const CudaKernel& kernel, c
       launch.shape = ShapeOf(rows, groups * splits, inner_groups / splits, multiprocessors);
       finish.shape = ShapeOf(rows, points, splits, multiprocessors);
       WEFT_ASSIGN_OR_RETURN(launch.function,
-                            module.Find(group > 1 ? nest.split.group_parts : nest.split.parts));
-      WEFT_ASSIGN_OR_RETURN(finish.function, module.Find(nest.split.finish));
+                            find(group > 1 ? nest.split.group_parts : nest.split.parts));
+      WEFT_ASSIGN_OR_RETURN(finish.function, find(nest.split.finish));
       launches.push_back(std::move(launch));
       launches.push_back(std::move(finish));
       continue;
@@ -139,8 +139,7 @@ absl::StatusOr<std::vector<NestLaunch>> MakeLaunches(const CudaKernel& kernel, c
     launch.values.push_back(groups);
     launch.shape = ShapeOf(rows, groups, inner_groups, multiprocessors);
     PlaceRows(nest, inner, &launch);
-    WEFT_ASSIGN_OR_RETURN(launch.function,
-                          module.Find(group > 1 ? nest.groups.symbol : nest.symbol));
+    WEFT_ASSIGN_OR_RETURN(launch.function, find(group > 1 ? nest.groups.symbol : nest.symbol));
     launches.push_back(std::move(launch));
   }
   return launches;

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
@@ -39,10 +40,14 @@ struct NestLaunch {
   bool checks = false;  // The next parameter is the address of the error flag.
 };
 
-// The launches of the nests that have points. `offsets`: by argument of the kernel, the offset of
-// its first element in memory that is aligned to 64 bytes. Internal if a size has no value.
+// Gives a function by its symbol.
+using FindFunction = absl::FunctionRef<absl::StatusOr<CuFunction>(const std::string&)>;
+
+// The launches of the nests that have points; `find` is called once for each, in order. `offsets`:
+// by argument of the kernel, the offset of its first element in memory that is aligned to 64 bytes.
+// Internal if a size has no value.
 absl::StatusOr<std::vector<NestLaunch>> MakeLaunches(const CudaKernel& kernel, const Kernel& source,
-                                                     const CudaModule& module, const SymbolEnv& env,
+                                                     FindFunction find, const SymbolEnv& env,
                                                      absl::Span<const int64_t> offsets,
                                                      int multiprocessors);
 

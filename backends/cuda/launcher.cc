@@ -124,8 +124,10 @@ absl::StatusOr<std::unique_ptr<StepCode>> CudaLauncher::CompileKernel(const Step
     }
   }
   WEFT_ASSIGN_OR_RETURN(std::vector<NestLaunch> launches,
-                        MakeLaunches(found.kernel, kernel, *found.module, request.env, offsets,
-                                     device_.multiprocessors()));
+                        MakeLaunches(
+                            found.kernel, kernel,
+                            [&](const std::string& symbol) { return found.module->Find(symbol); },
+                            request.env, offsets, device_.multiprocessors()));
   std::string label = DescribeStep(request.plan, request.step);
   char* flag = nullptr;
   if (std::any_of(launches.begin(), launches.end(), [](const auto& l) { return l.checks; })) {
