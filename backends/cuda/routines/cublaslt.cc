@@ -376,12 +376,13 @@ absl::StatusOr<std::unique_ptr<StepCode>> MakeLtMatmul(const RoutineContext& con
   }
   WEFT_ASSIGN_OR_RETURN(const bool present, context.cublaslt.Open());
   if (!present) return absl::UnimplementedError("cuBLASLt is not used");
-  WEFT_ASSIGN_OR_RETURN(std::unique_ptr<LtCall> call, context.cublaslt.Prepare(step.problem));
+  // Its unit may not be loaded yet; the call is prepared once it is.
   std::optional<Finish> finish;
   if (step.taken < request.step.epilogue.size()) {
     WEFT_ASSIGN_OR_RETURN(Finish made, MakeFinish(context, request, step.taken, step.apart));
     finish.emplace(std::move(made));
   }
+  WEFT_ASSIGN_OR_RETURN(std::unique_ptr<LtCall> call, context.cublaslt.Prepare(step.problem));
   return std::make_unique<LtCode>(context.device, std::move(call), step, std::move(finish),
                                   request);
 }
