@@ -1,4 +1,6 @@
 // Matmuls by cuBLASLt, on its emulation: layouts, batches, sizes, epilogues, errors.
+#include "backends/cuda/device/cublaslt.h"
+
 #include <memory>
 #include <string>
 #include <utility>
@@ -7,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
+#include "backends/cuda/device/cuda_device.h"
 #include "backends/cuda/driver/cublaslt_library.h"
 #include "base/log.h"
 #include "gmock/gmock.h"
@@ -507,6 +510,70 @@ TEST(CudaCublasLt, AllocatesNothingInASteadyState) {
   EXPECT_EQ(Count("library_objects"), objects);
   EXPECT_EQ(Count("calls cuMemAllocFromPoolAsync"), allocations);
   EXPECT_GT(CounterOf(program.counters(), "scratch_bytes"), 0);
+}
+
+// What the emulation reports of a call on the memory of operands. The matrices are square, of 8
+// rows; a is written but for its last element.
+class CudaCublasLtHazards : public testing::Test {
+ protected:
+  static constexpr int64_t kRows = 8;
+  static constexpr int64_t kBytes = kRows * kRows * 4;
+
+  // The message of the error; "" if there is none. `places`: the bytes of a, b and d, from the
+  // begin of the memory; the call may access `bytes` bytes of each.
+  std::string Report(const LtProblem& problem, const std::vector<int64_t>& places,
+                     int64_t bytes = kBytes) {
+    auto device = *CudaDevice::Open(Emulated(), 0);
+    std::string message;
+    {
+      CublasLt library(*device, "");
+      EXPECT_TRUE(*library.Open());
+      auto call = library.Prepare(problem);
+      EXPECT_TRUE(call.ok()) << call.status();
+      const auto memory = *device->Allocate(3 * kBytes, profiler::MemoryCategory::kTemporary);
+      const std::vector<float> values(2 * kRows * kRows - 1, 1);
+      const auto size = static_cast<int64_t>(values.size() * sizeof(float));
+      EXPECT_TRUE(device->CopyIn(memory->data(), values.data(), size).ok());
+      LtMemory at;
+      at.a = memory->data() + places[0];
+      at.b = memory->data() + places[1];
+      at.d = memory->data() + places[2];
+      std::vector<OperandRange> ranges;
+      for (const void* place :
+           {at.a, at.b, static_cast<const void*>(at.d), static_cast<const void*>(at.d)}) {
+        ranges.push_back({reinterpret_cast<CuAddress>(place), bytes});
+      }
+      EXPECT_TRUE(device
+                      ->Submit(ranges, "probe",
+                               [&](CuStream stream) { return (*call)->Submit(at, stream); })
+                      .ok());
+      message = std::string(device->Wait().message());
+    }
+    Emulated().emulation.reset();
+    return message;
+  }
+
+  static LtProblem Square() {
+    LtProblem problem;
+    for (LtMatrix* matrix : {&problem.a, &problem.b, &problem.c, &problem.d}) {
+      matrix->rows = matrix->columns = matrix->ld = kRows;
+      matrix->alignment = 4;
+    }
+    return problem;
+  }
+};
+
+TEST_F(CudaCublasLtHazards, AreReported) {
+  EXPECT_EQ(Report(Square(), {0, 0, 2 * kBytes}), "");
+  EXPECT_THAT(Report(Square(), {kBytes, 0, 2 * kBytes}),
+              HasSubstr("a read of what was not written in matrix a, element (7, 7) of batch 0"));
+  EXPECT_THAT(Report(Square(), {0, 0, 2 * kBytes}, kBytes - 4),
+              HasSubstr("an access outside of matrix a, element (7, 7)"));
+  EXPECT_THAT(Report(Square(), {0, 0, kBytes - 4}),
+              HasSubstr("a write, over an operand, of matrix d, element (0, 0)"));
+  LtProblem wide = Square();
+  wide.a.ld = kRows + 1;
+  EXPECT_THAT(Report(wide, {0, 0, 2 * kBytes}), HasSubstr("an access outside of matrix a"));
 }
 
 }  // namespace
