@@ -8,11 +8,11 @@
 #include "graph/ops/registry.h"
 #include "lowering/plan_text.h"
 #include "serialize/flat/weftb_file.h"
-#include "serialize/flat/weftb_plan.h"
 
 namespace weft {
 
-absl::StatusOr<CompiledPlan> ReadCompiledPlan(const std::string& path, const std::string& target) {
+absl::StatusOr<CompiledPlan> ReadCompiledPlan(const std::string& path, const std::string& target,
+                                              const WeftbPlanOptions& options) {
   CompiledPlan compiled;
   std::shared_ptr<const WeftbFile> file;
   if (absl::EndsWith(path, ".so")) {
@@ -26,7 +26,7 @@ absl::StatusOr<CompiledPlan> ReadCompiledPlan(const std::string& path, const std
   const auto parse = [](absl::string_view text, ConstantSource constants, absl::string_view name) {
     return ParsePlan(text, ops::Registry(), constants, name);
   };
-  WEFT_ASSIGN_OR_RETURN(compiled.plan, ReadPlanFromWeftb(*file, "main", target, parse));
+  WEFT_ASSIGN_OR_RETURN(compiled.plan, ReadPlanFromWeftb(*file, "main", target, options, parse));
   return compiled;
 }
 

@@ -10,6 +10,7 @@
 #include "backends/cpu/generated_call.h"
 #include "backends/cpu/standalone/model_library.h"
 #include "lowering/plan.h"
+#include "serialize/flat/weftb_plan.h"
 
 namespace weft {
 
@@ -20,7 +21,8 @@ struct CompiledPlan {
 };
 
 // Reads main() for the target from a .weftb or .so file, whose constants the plan keeps.
-absl::StatusOr<CompiledPlan> ReadCompiledPlan(const std::string& path, const std::string& target);
+absl::StatusOr<CompiledPlan> ReadCompiledPlan(const std::string& path, const std::string& target,
+                                              const WeftbPlanOptions& options = {});
 
 }  // namespace weft
 

@@ -29,7 +29,8 @@ CompiledProgram::~CompiledProgram() = default;
 absl::StatusOr<CompiledProgram> CompiledProgram::Open(const std::string& path,
                                                       const CompiledProgramOptions& options) {
   auto impl = std::make_unique<Impl>();
-  WEFT_ASSIGN_OR_RETURN(CompiledPlan compiled, ReadCompiledPlan(path, options.target));
+  WEFT_ASSIGN_OR_RETURN(CompiledPlan compiled,
+                        ReadCompiledPlan(path, options.target, {options.check_weights}));
   if (options.target != "cpu") {
     return absl::InvalidArgumentError(
         absl::StrCat(path, ": a plan for ", options.target, " does not run on the CPU"));

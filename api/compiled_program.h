@@ -18,6 +18,9 @@ namespace weft {
 struct CompiledProgramOptions {
   std::string target = "cpu";  // The plan to run, if the file has several.
   int threads = 1;
+  // Compares the constants with the hashes that the file has of them, which reads all of them. A
+  // program that is sure of the file's bytes starts sooner without it (docs/deploy.md).
+  bool check_weights = true;
 };
 
 // Thread-safe; calls from several threads run one after another.

@@ -31,7 +31,8 @@ class Module;
 class OpRegistry;
 
 // The constant with a content id (HostTensor::Fingerprint) and type, which is static; an invalid
-// tensor if there is none.
+// tensor if there is none. The source answers for the content: parsers compare the type, and do not
+// read the data. A plan has no content ids: what needs one computes it.
 using ConstantSource = absl::FunctionRef<HostTensor(uint64_t id, Type type)>;
 
 enum class PlanForm { kNamesOps, kSelfContained };
@@ -43,8 +44,8 @@ std::string PrintKernel(const Kernel& kernel);
 std::string PrintStep(const Plan& plan, const Step& step);
 
 // Errors are InvalidArgument and begin with "<filename>:<line>:<column>: ": malformed text, an op
-// that the registry lacks, a constant that is missing or has another type or content. Nesting and
-// counts are bounded. The plan is not verified (plan_verifier.h). `ops` outlives it.
+// that the registry lacks, a constant that is missing or has another type. Nesting and counts are
+// bounded. The plan is not verified (plan_verifier.h). `ops` outlives it.
 absl::StatusOr<Plan> ParsePlan(absl::string_view text, const OpRegistry& ops,
                                ConstantSource constants, absl::string_view filename = "<plan>");
 // The same with the ops and constants of a module, which need not outlive the plan.

@@ -84,10 +84,9 @@ bool SharedParser::ParseConstant() {
   if (!constant.tensor.valid()) {
     return reader_.Fail(position, absl::StrCat("there is no constant of content ", IdText(*id)));
   }
-  if (constant.tensor.type() != type || constant.tensor.Fingerprint() != *id) {
-    return reader_.Fail(
-        position, absl::StrCat("what was given for content ", IdText(*id), " is another tensor, a ",
-                               constant.tensor.type().ToString()));
+  if (constant.tensor.type() != type) {
+    return reader_.Fail(position, absl::StrCat("the constant of content ", IdText(*id), " is a ",
+                                               constant.tensor.type().ToString()));
   }
   constants_->by_number[number] = std::move(constant);
   return true;

@@ -159,6 +159,9 @@ typedef struct weft_plan_options {
   size_t struct_size;
   const char* target; /* Null: "cpu". */
   int32_t threads;    /* 0: 1. */
+  /* "all" compares the constants with the hashes that the file has of them, which reads all of
+   * them; "none" does not (docs/deploy.md). Null: "all". */
+  const char* check_weights;
 } weft_plan_options;
 
 /* For module_compile. */

@@ -12,6 +12,7 @@
 #include "base/status_macros.h"
 #include "graph/tensor/tensor.h"
 #include "serialize/flat/weftb_check.h"
+#include "serialize/flat/weftb_constants.h"
 
 namespace weft {
 namespace {
@@ -37,6 +38,9 @@ class MappedPart : public HostBuffer {
 // Executors take any bytes of a bool for 0 or 1.
 absl::Status CheckBools(const HostTensor& tensor) {
   if (tensor.dtype() != DType::kBool) return absl::OkStatus();
+  uint8_t bits = 0;
+  for (int64_t i = 0; i < tensor.numel(); ++i) bits |= tensor.raw()[i];
+  if (bits <= 1) return absl::OkStatus();
   for (int64_t i = 0; i < tensor.numel(); ++i) {
     if (tensor.raw()[i] <= 1) continue;
     return absl::InvalidArgumentError(
@@ -116,14 +120,10 @@ absl::Status WeftbFile::CheckAll() const {
   for (const WeftbContents::Plan& plan : contents_.plans) {
     WEFT_RETURN_IF_ERROR(Text(plan.segment).status());
   }
-  for (const WeftbContents::Constant& c : contents_.constants) {
-    WEFT_ASSIGN_OR_RETURN(const HostTensor tensor, Constant(c.id));
-    if (tensor.Fingerprint() == c.id) continue;
-    return absl::InvalidArgumentError(absl::StrCat(name_, ": constant ", IdText(c.id),
-                                                   " has another content, ",
-                                                   IdText(tensor.Fingerprint())));
-  }
-  return absl::OkStatus();
+  WeftbConstants constants(*this);
+  for (const WeftbContents::Constant& c : contents_.constants) constants.Find(c.id);
+  WEFT_RETURN_IF_ERROR(constants.status());
+  return constants.CheckContents([](const HostTensor&) { return std::string(); });
 }
 
 }  // namespace weft

@@ -2,9 +2,10 @@
 //
 // The file is mapped, and its description checked whole when it is opened: FlatBuffers' verifier,
 // then what that does not check (weftb_check.h). Texts are checked against their hashes when they
-// are asked for. Constants are views of the mapping, and their readers, the parsers of modules and
-// plans, check them against their content ids. The file must not be changed while it is in use: a
-// process that reads behind the end of a file that has become shorter is ended by the system.
+// are asked for. Constants are views of the mapping; those who read modules (weftb_module.h) and
+// plans (weftb_plan.h) check them against their content ids. The file must not be changed while it
+// is in use: a process that reads behind the end of a file that has become shorter is ended by the
+// system.
 #ifndef WEFT_SERIALIZE_FLAT_WEFTB_FILE_H_
 #define WEFT_SERIALIZE_FLAT_WEFTB_FILE_H_
 

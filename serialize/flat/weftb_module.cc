@@ -13,6 +13,7 @@
 #include "graph/tensor/tensor.h"
 #include "graph/text/text_content.h"
 #include "serialize/flat/weftb_builder.h"
+#include "serialize/flat/weftb_constants.h"
 #include "serialize/flat/weftb_file.h"
 
 namespace weft {
@@ -21,16 +22,11 @@ namespace {
 absl::StatusOr<std::unique_ptr<Module>> ReadModule(const WeftbFile& file,
                                                    const OpRegistry& registry) {
   WEFT_ASSIGN_OR_RETURN(const absl::string_view text, file.Text(file.contents().graph));
-  absl::Status malformed;
-  const auto find = [&](uint64_t id, Type) {
-    auto constant = file.Constant(id);
-    if (constant.ok()) return *std::move(constant);
-    // The parser's own message about a missing constant has its place in the text.
-    if (!absl::IsNotFound(constant.status())) malformed.Update(constant.status());
-    return HostTensor();
-  };
+  WeftbConstants constants(file);
+  const auto find = [&](uint64_t id, Type) { return constants.Find(id); };
+  // The parser compares the constants with their ids.
   auto module = ParseModuleByContent(text, registry, find, absl::StrCat(file.name(), ", graph"));
-  WEFT_RETURN_IF_ERROR(malformed);
+  WEFT_RETURN_IF_ERROR(constants.status());
   return module;
 }
 

@@ -1,6 +1,7 @@
 #include "serialize/flat/weftb_plan.h"
 
 #include <cstdint>
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -13,6 +14,7 @@
 #include "lowering/plan_text.h"
 #include "lowering/plan_verifier.h"
 #include "serialize/flat/weftb_builder.h"
+#include "serialize/flat/weftb_constants.h"
 #include "serialize/flat/weftb_file.h"
 
 namespace weft {
@@ -35,26 +37,32 @@ absl::Status NoPlan(const WeftbFile& file, absl::string_view function, absl::str
   return absl::NotFoundError(text);
 }
 
+std::string NameOf(const HostTensor& tensor, const Plan& plan) {
+  if (plan.constants == nullptr) return "";
+  for (const auto& [number, constant] : plan.constants->by_number) {
+    if (constant.tensor.raw() == tensor.raw()) return constant.name;
+  }
+  return "";
+}
+
 absl::StatusOr<Plan> ReadPlan(const WeftbFile& file, const WeftbContents::Plan& entry,
-                              PlanParser parse) {
+                              const WeftbPlanOptions& options, PlanParser parse) {
   WEFT_ASSIGN_OR_RETURN(const absl::string_view text, file.Text(entry.segment));
   const std::string name = absl::StrCat(file.name(), ", plan of @", PrintableName(entry.function));
-  absl::Status malformed;
-  const auto find = [&](uint64_t id, Type) {
-    auto constant = file.Constant(id);
-    if (constant.ok()) return *std::move(constant);
-    // The parser's own message about a missing constant has its place in the text.
-    if (!absl::IsNotFound(constant.status())) malformed.Update(constant.status());
-    return HostTensor();
-  };
+  WeftbConstants constants(file);
+  const auto find = [&](uint64_t id, Type) { return constants.Find(id); };
   auto plan = parse(text, find, name);
-  WEFT_RETURN_IF_ERROR(malformed);
+  WEFT_RETURN_IF_ERROR(constants.status());
   WEFT_RETURN_IF_ERROR(plan.status());
   if (plan->name != entry.function) {
     return absl::InvalidArgumentError(
         absl::StrCat(name, ": the text is of @", PrintableName(plan->name)));
   }
   WEFT_RETURN_IF_ERROR(Annotate(VerifyPlan(*plan), name));
+  if (options.check_weights) {
+    WEFT_RETURN_IF_ERROR(
+        constants.CheckContents([&](const HostTensor& tensor) { return NameOf(tensor, *plan); }));
+  }
   return plan;
 }
 
@@ -70,12 +78,13 @@ absl::Status AddPlanToWeftb(const Plan& plan, int target, WeftbBuilder* builder)
 }
 
 absl::StatusOr<Plan> ReadPlanFromWeftb(const WeftbFile& file, absl::string_view function,
-                                       absl::string_view target, PlanParser parse) {
+                                       absl::string_view target, const WeftbPlanOptions& options,
+                                       PlanParser parse) {
   for (const WeftbContents::Plan& entry : file.contents().plans) {
     if (entry.function != function || file.contents().targets[entry.target].name != target) {
       continue;
     }
-    auto plan = CatchOutOfMemory([&] { return ReadPlan(file, entry, parse); });
+    auto plan = CatchOutOfMemory([&] { return ReadPlan(file, entry, options, parse); });
     if (absl::IsResourceExhausted(plan.status())) return Annotate(plan.status(), file.name());
     return plan;
   }

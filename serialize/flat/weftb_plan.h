@@ -24,11 +24,18 @@ absl::Status AddPlanToWeftb(const Plan& plan, int target, WeftbBuilder* builder)
 using PlanParser = absl::FunctionRef<absl::StatusOr<Plan>(
     absl::string_view text, ConstantSource constants, absl::string_view filename)>;
 
+struct WeftbPlanOptions {
+  // Compares the plan's constants with their content ids, which reads all of them. Without it no
+  // page of a constant is read but those of bools, and a damaged weight gives other numbers. All
+  // else is checked in any case, and nothing takes the id of the file for that of the content.
+  bool check_weights = true;
+};
+
 // The plan of the function for the target of that name, verified (plan_verifier.h). Constants are
-// views of the file, checked against their ids. NotFound lists the plans that the file has. Errors
-// name the file.
+// views of the file. NotFound lists the plans that the file has. Errors name the file.
 absl::StatusOr<Plan> ReadPlanFromWeftb(const WeftbFile& file, absl::string_view function,
                                        absl::string_view target,
+                                       const WeftbPlanOptions& options = {},
                                        PlanParser parse = ParseSelfContainedPlan);
 
 // Removes what only messages and traces use: the source nodes of the steps, and remarks.

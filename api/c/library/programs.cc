@@ -158,6 +158,13 @@ bool MayKeepInputs(const Program& program) {
          (!program.main().write_backs().empty() || program.module().HasWrites());
 }
 
+absl::StatusOr<bool> ChecksWeights(const char* given) {
+  const absl::string_view name = given != nullptr ? given : "all";
+  if (name == "all" || name == "none") return name == "all";
+  return absl::InvalidArgumentError(
+      absl::StrCat("check_weights is \"", name, "\", not all or none"));
+}
+
 absl::StatusOr<ProgramOptions> ProgramOptionsFrom(const weft_program_options& given) {
   ProgramOptions options;
   options.target = given.target != nullptr ? given.target : "cpu";
@@ -216,6 +223,7 @@ weft_error* ProgramOpen(const char* path, const weft_plan_options* options,
     CompiledProgramOptions open;
     if (given.target != nullptr) open.target = given.target;
     if (given.threads != 0) open.threads = given.threads;
+    WEFT_ASSIGN_OR_RETURN(open.check_weights, ChecksWeights(given.check_weights));
     WEFT_ASSIGN_OR_RETURN(CompiledProgram plan, CompiledProgram::Open(path, open));
     auto made = std::make_unique<weft_program>();
     for (const CompiledProgram::Input& input : plan.inputs()) {

@@ -444,9 +444,50 @@ TEST(WeftApiTest, ACompiledFileRunsWithoutItsGraph) {
               AllOf(HasSubstr("plan.weftb"), HasSubstr("threads")));
   options = {sizeof options, "cuda"};
   EXPECT_EQ(Take(Weft().program_open(path.c_str(), &options, &refused)).code, WEFT_NOT_FOUND);
+  options = {sizeof options};
+  options.check_weights = "some";
+  EXPECT_EQ(Take(Weft().program_open(path.c_str(), &options, &refused)).message,
+            "check_weights is \"some\", not all or none");
   std::ofstream(Path("broken.weftb")) << "not a file";
   EXPECT_THAT(Take(Weft().program_open(Path("broken.weftb").c_str(), nullptr, &refused)).message,
               HasSubstr("broken.weftb"));
+}
+
+TEST(WeftApiTest, ADamagedWeightIsRefusedUnlessWeightsAreNotChecked) {
+  const Module module = Parse(R"(
+    func @main(%x: f32[3]) -> (%y: f32[3]) {
+      %0 = constant("scale" dense<[2.0, 3.0, 4.0]>) : f32[3]
+      %y = mul(%x, %0)
+      return %y
+    })");
+  const std::string path = Path("damaged.weftb");
+  weft_file_options file = {sizeof file};
+  file.strip_graph = 1;
+  ASSERT_FINE(Weft().module_compile(module.get(), path.c_str(), &file));
+  std::ifstream written(path, std::ios::binary);
+  std::string bytes(std::istreambuf_iterator<char>(written), {});
+  const float scale[] = {2, 3, 4};
+  const size_t at = bytes.find(std::string(reinterpret_cast<const char*>(scale), sizeof scale));
+  ASSERT_NE(at, std::string::npos);
+  const float other = 5;
+  bytes.replace(at, sizeof other, reinterpret_cast<const char*>(&other), sizeof other);
+  std::ofstream(path, std::ios::binary) << bytes;
+  weft_plan_options options = {sizeof options};
+  weft_program* opened = nullptr;
+  for (const char* check : {static_cast<const char*>(nullptr), "all"}) {
+    options.check_weights = check;
+    EXPECT_THAT(Take(Weft().program_open(path.c_str(), &options, &opened)).message,
+                AllOf(HasSubstr("damaged.weftb: constant 0x"), HasSubstr("(scale)")));
+  }
+  // A program from before the member existed.
+  options.check_weights = "none";
+  options.struct_size = offsetof(weft_plan_options, check_weights);
+  EXPECT_EQ(Take(Weft().program_open(path.c_str(), &options, &opened)).code, WEFT_INVALID_ARGUMENT);
+  options.struct_size = sizeof options;
+  ASSERT_FINE(Weft().program_open(path.c_str(), &options, &opened));
+  const Program program(opened);
+  const auto input = F32({3}, {1, 1, 1});
+  EXPECT_THAT(Read(Run1(program, &input->tensor)), ElementsAre(5, 3, 4));
 }
 
 TEST(WeftApiTest, ExplainsVariants) {
