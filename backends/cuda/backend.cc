@@ -29,14 +29,14 @@ const std::vector<BackendOption>& Options() {
       {"cuda-cublaslt", Kind::kText, "PATH|none", "",
        "cuBLASLt, NVIDIA's library of matmuls, or its folder; \"none\" to run own kernels.\n"
        "Empty: an installed one, if there is one"},
-      {"f32-precision", Kind::kChoice, "highest|high|medium", "highest",
-       "Precision in which matmuls of cuBLASLt read f32 operands: f32, or TF32 for medium.\n"
-       "Accumulators and results are f32"},
       {"cuda-cupti", Kind::kText, "PATH|none", "",
        "CUPTI, which records the GPU's work for traces, or its folder. Empty: an installed\n"
        "one. Without CUPTI, or with \"none\", events of the driver give the times"},
       {"cuda-model", Kind::kChoice, kGpuModelNames, "H200",
        "The GPU for which `opt --emit=plan` describes the kernels' code"},
+      {"f32-precision", Kind::kChoice, "highest|high|medium", "highest",
+       "Precision in which f32 matmuls read operands, on tensor cores: f32, 22 bits, or TF32\n"
+       "(11 bits). Sums and results are f32"},
       {"cuda-cache-dir", Kind::kText, "DIR", "",
        "Folder that keeps compiled kernels for other processes"},
       {"cuda-graphs", Kind::kChoice, "on|off", "on",
@@ -57,11 +57,12 @@ class CudaBackend : public Backend {
                                                       const ExecutableHooks& hooks) const override {
     CudaOptions options;
     WEFT_CHECK(absl::SimpleAtoi(OptionOf(*this, given, "cuda-device"), &options.ordinal));
+    const std::string& precision = OptionOf(*this, given, "f32-precision");
+    options.f32_products = precision == "high" ? 3 : precision == "medium" ? 1 : 0;
     options.graphs = OptionOf(*this, given, "cuda-graphs") == "on";
     options.cupti = OptionOf(*this, given, "cuda-cupti");
     options.cache_dir = OptionOf(*this, given, "cuda-cache-dir");
     options.cublaslt = OptionOf(*this, given, "cuda-cublaslt");
-    options.tf32 = OptionOf(*this, given, "f32-precision") == "medium";
     const absl::StatusOr<const Libraries*> libraries =
         OpenLibraries(OptionOf(*this, given, "cuda-driver"), OptionOf(*this, given, "cuda-nvrtc"));
     if (!libraries.ok()) {

@@ -27,6 +27,7 @@ absl::StatusOr<std::unique_ptr<CudaExecutable>> CudaExecutable::Create(
   WEFT_ASSIGN_OR_RETURN(std::unique_ptr<CudaDevice> device,
                         CudaDevice::Open(libraries, options.ordinal, options.cupti));
   device->set_graphs(options.graphs);
+  device->set_f32_products(options.f32_products);
   std::unique_ptr<CudaExecutable> made(
       new CudaExecutable(std::move(plan), std::move(device), options));
   made->runtime_.observer = hooks.observer;
@@ -37,7 +38,7 @@ absl::StatusOr<std::unique_ptr<CudaExecutable>> CudaExecutable::Create(
     WEFT_ASSIGN_OR_RETURN(CubinCache cache, CubinCache::Open(options.cache_dir));
     made->launcher_.set_cache(std::move(cache));
   }
-  made->launcher_.cublaslt().set_tf32(options.tf32);
+  made->launcher_.cublaslt().set_tf32(options.f32_products == 1);
   // A library that was named is opened at once, so that a wrong name is an error.
   if (!options.cublaslt.empty()) {
     WEFT_RETURN_IF_ERROR(made->launcher_.cublaslt().Open().status());

@@ -25,7 +25,7 @@ struct CudaOptions {
   int ordinal = 0;        // The device's.
   std::string cache_dir;  // Empty: compiled units are not kept.
   std::string cublaslt;   // The place of cuBLASLt, "none", or empty for an installed one.
-  bool tf32 = false;      // Matmuls of cuBLASLt may read f32 operands as TF32.
+  int f32_products = 0;   // CudaDevice::f32_products.
   bool graphs = true;     // Steps run as CUDA graphs when their sizes are met again.
   std::string cupti;      // CUPTI's library; empty: an installed one; "none": events instead.
 };

@@ -69,6 +69,10 @@ class CudaDevice : public Device {
   bool has_tensor_cores() const { return compute_major_ >= 8; }
   // Has the instructions of compute capability 9.0 alone (wgmma).
   bool has_wgmma() const { return arch_ == "sm_90a"; }
+  // TF32 products that stand for a product of f32 numbers in matmuls: three read 22 bits of an
+  // operand, one reads 11; 0: none, products are of f32.
+  int f32_products() const { return has_tensor_cores() ? f32_products_ : 0; }
+  void set_f32_products(int products) { f32_products_ = products; }
   // Most bytes of dynamic shared memory of a block, by AllowShared.
   int max_shared_bytes() const { return max_shared_bytes_; }
   // Kernels launched outside of graphs.
@@ -151,6 +155,7 @@ class CudaDevice : public Device {
   int multiprocessors_ = 1;
   int compute_major_ = 0;
   int max_shared_bytes_ = 0;
+  int f32_products_ = 0;
   std::string arch_;
   int64_t launches_ = 0;
   bool graphs_ = true;

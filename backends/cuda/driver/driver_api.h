@@ -241,6 +241,7 @@ struct DriverApi {
 //   fail_at: the `count`-th call from now of the function with that exported name returns `result`
 //     and does nothing else; 0 cancels this.
 //   seed: determines the order of streams and threads from now on.
+//   compute: the compute capability of the device from now on; 8.0 at first.
 //   reset: forgets a sticky error.
 //   counter: "calls NAME" of a function, "live_bytes" of the device, "host_bytes" that are
 //     page-locked, "launches", "streams", "pools", "graphs" (that exist, of both kinds),
@@ -254,6 +255,7 @@ struct DriverApi {
   X(report, "weftEmulateReport", const char*, ())                                            \
   X(fail_at, "weftEmulateFailAt", void, (const char* name, unsigned count, CuResult result)) \
   X(seed, "weftEmulateSeed", void, (unsigned seed))                                          \
+  X(compute, "weftEmulateCompute", void, (int major, int minor))                             \
   X(reset, "weftEmulateReset", void, ())                                                     \
   X(counter, "weftEmulateCounter", long, (const char* name)) /* NOLINT(runtime/int) */
 

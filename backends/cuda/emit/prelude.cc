@@ -96,6 +96,14 @@ W_MATRICES(w_matrices, "") W_MATRICES(w_matrices_transposed, ".trans")
   }
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
 W_MMA(m_f16, "f16") W_MMA(m_bf16, "bf16")
+// The same for 16 x 8 by 8 x 8 elements, of which the leading 11 bits are read (mma.m16n8k8).
+W_FN void w_mma_tf32(f32* c, const f32* a, const f32* b) {
+  asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 "
+      "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+      : "r"(__float_as_uint(a[0])), "r"(__float_as_uint(a[1])), "r"(__float_as_uint(a[2])),
+        "r"(__float_as_uint(a[3])), "r"(__float_as_uint(b[0])), "r"(__float_as_uint(b[1])));
+}
 #endif
 W_FN f32 w_from_half(u16 x) { f32 r; asm("cvt.f32.f16 %0, %1;" : "=f"(r) : "h"(x)); return r; }
 W_FN u16 w_to_half(f32 x) { u16 r; asm("cvt.rn.f16.f32 %0, %1;" : "=h"(r) : "f"(x)); return r; }
@@ -109,6 +117,12 @@ W_FN f32 w_widen(u16 x) { return __uint_as_float((u32)x << 16); }
 W_FN u16 w_narrow(f32 x) {
   const u32 u = __float_as_uint(x);
   return (u16)(x == x ? (u + 0x7fff + ((u >> 16) & 1)) >> 16 : (u >> 16) | 0x40);
+}
+// The nearest number of 11 bits; the next one towards 0 if that is infinite.
+W_FN f32 w_tf32(f32 x) {
+  const u32 u = __float_as_uint(x), near = (u + 0x1000) & ~0x1fffu;
+  if (x != x) return __uint_as_float(0x7fc00000u);
+  return __uint_as_float((near & 0x7f800000u) == 0x7f800000u ? u & ~0x1fffu : near);
 }
 template <class T> W_FN T w_value(T x) { return x; }
 W_FN bool w_value(m_bool x) { return x.v != 0; }

@@ -142,10 +142,10 @@ WEFT_EXPORT CuResult cuDeviceGetAttribute(int* value, CuDeviceAttribute attribut
       *value = 2;  // So that grids wrap around at small sizes.
       return kCuSuccess;
     case kCuComputeMajor:
-      *value = 8;
+      *value = emulate::State::Get().compute_major;
       return kCuSuccess;
     case kCuComputeMinor:
-      *value = 0;
+      *value = emulate::State::Get().compute_minor;
       return kCuSuccess;
     case kCuMemoryPools:
       *value = 1;

@@ -293,6 +293,13 @@ WEFT_EXPORT void weftEmulateSeed(unsigned seed) {
   BlockRunner::Get().Seed(seed);
 }
 
+WEFT_EXPORT void weftEmulateCompute(int major, int minor) {
+  State& state = State::Get();
+  const std::lock_guard<std::mutex> lock(state.mutex);
+  state.compute_major = major;
+  state.compute_minor = minor;
+}
+
 WEFT_EXPORT void weftEmulateReset() {
   State& state = State::Get();
   const std::lock_guard<std::mutex> lock(state.mutex);

@@ -266,6 +266,23 @@ template <class T> static inline void w_mma(float* c, const unsigned* a, const u
   weft_host->exchange(__LINE__, ~0u, 0, -1);
 }
 
+static inline void w_mma_tf32(float* c, const float* a, const float* b) {
+  static float lanes[32][32][6];
+  const unsigned warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  const auto read = [](float x) { return __uint_as_float(__float_as_uint(x) & ~0x1fffu); };
+  for (int i = 0; i < 4; ++i) lanes[warp][lane][i] = read(a[i]);
+  for (int i = 0; i < 2; ++i) lanes[warp][lane][4 + i] = read(b[i]);
+  weft_host->exchange(__LINE__, ~0u, 0, -1);
+  for (int e = 0; e < 4; ++e) {
+    const int row = lane / 4 + e / 2 * 8, column = lane % 4 * 2 + e % 2;
+    for (int k = 0; k < 8; ++k) {
+      c[e] += lanes[warp][row % 8 * 4 + k % 4][row / 8 + k / 4 * 2] *
+              lanes[warp][column * 4 + k % 4][4 + k / 4];
+    }
+  }
+  weft_host->exchange(__LINE__, ~0u, 0, -1);
+}
+
 // --- Tiles (emit/tile_prelude.cc) ---
 #define W_DYNAMIC(T, name, at) \
   const w_global<T> name = {(T*)(weft_host->now->dynamic.begin + (at)), &weft_host->now->dynamic}

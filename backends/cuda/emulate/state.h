@@ -109,6 +109,10 @@ class State {
   int64_t library_calls = 0;    // Matmuls of cuBLASLt.
   int64_t library_objects = 0;  // Handles and descriptors of it that exist.
 
+  // The compute capability of the device.
+  int compute_major = 8;
+  int compute_minor = 0;
+
   // Errors of kernels: the result of every later call, and the first one in words.
   CuResult sticky = kCuSuccess;
   std::string report;

@@ -258,11 +258,21 @@ const char* ConstantWeights(const StepRequest& request) {
   return buffer == nullptr ? nullptr : buffer + w.offset * (DTypeBits(w.dtype) / 8);
 }
 
+// Compiles the units, at once if units are collected.
+absl::Status FindUnits(const Making& making, const std::vector<std::string>& texts) {
+  absl::Status status;
+  for (const std::string& text : texts) status.Update(making.context.units.Find(text).status());
+  return status;
+}
+
+std::string PackUnit(const ConvolutionForm& form) {
+  return ConvolutionPackUnit(form.dtype, form.kind != ConvolutionKind::kPlain, form.channels_first);
+}
+
 // Packs constant weights now, and others in each launch. `sizes` describes the packed matrices.
 absl::Status AddPack(const Making& making, const ConvolutionForm& form,
                      const ConvolutionSizes& sizes, ConvolutionCode* code) {
-  const bool transposed = form.kind != ConvolutionKind::kPlain;
-  const std::string text = ConvolutionPackUnit(form.dtype, transposed, form.channels_first);
+  const std::string text = PackUnit(form);
   const int64_t elements = sizes.groups * sizes.depth * sizes.width;
   const int64_t bytes = elements * (DTypeBits(form.dtype) / 8);
   const LaunchShape shape = GridOfElements(making, elements);
@@ -288,9 +298,9 @@ absl::Status AddPack(const Making& making, const ConvolutionForm& form,
   packing.width = sizes.width;
   std::copy_n(sizes.taps, 3, packing.taps);
   std::copy_n(sizes.w, 3, packing.w);
-  const std::string key =
-      absl::StrCat(absl::Hex(reinterpret_cast<uintptr_t>(constant)), " ", DTypeName(form.dtype),
-                   " ", transposed, form.channels_first, BytesOf(packing));
+  const std::string key = absl::StrCat(
+      absl::Hex(reinterpret_cast<uintptr_t>(constant)), " ", DTypeName(form.dtype), " ",
+      form.kind != ConvolutionKind::kPlain, form.channels_first, BytesOf(packing));
   WEFT_ASSIGN_OR_RETURN(
       auto packed, making.context.packed.Find(key, bytes, [&](char* to) -> absl::Status {
         WEFT_ASSIGN_OR_RETURN(const auto module, making.context.units.Find(text));
@@ -409,12 +419,13 @@ absl::Status AddDepthwise(const Making& making, const ConvolutionForm& form,
   packing.groups = 1;
   packing.columns = sizes.groups;
   packing.w_column = sizes.w_group;
+  const std::string text = DepthwiseConvolutionUnit(
+      form, static_cast<int>(sizes.taps[2]), static_cast<int>(sizes.stride[2]), making.end());
+  WEFT_RETURN_IF_ERROR(FindUnits(making, {PackUnit(form), text}));
   WEFT_RETURN_IF_ERROR(AddPack(making, form, packing, code));
   const int64_t runs = CeilDiv(sizes.out[2], kDepthwisePoints);
   const int64_t threads =
       sizes.rows / sizes.out[2] * runs * (sizes.groups / ConvolutionGroup(form.dtype));
-  const std::string text = DepthwiseConvolutionUnit(
-      form, static_cast<int>(sizes.taps[2]), static_cast<int>(sizes.stride[2]), making.end());
   return AddKernel(making, text, "weft_convolution", GridOfElements(making, threads), code,
                    [&](PreparedLaunch* launch) {
                      AddOperand(making, 0, launch);
@@ -466,6 +477,7 @@ absl::StatusOr<std::unique_ptr<StepCode>> MakeConvolution(const RoutineContext& 
   form.dtype = y.dtype;
   const Making given = making;
   if (y.numel() > 0 && SetProduct(&making, &form)) {
+    WEFT_RETURN_IF_ERROR(FindUnits(making, {PackUnit(form), ConvolutionUnit(form, making.end())}));
     WEFT_RETURN_IF_ERROR(AddPack(making, form, making.sizes, code.get()));
     WEFT_RETURN_IF_ERROR(AddProduct(making, form, code.get()));
     return code;

@@ -202,6 +202,7 @@ MatmulProblem ProblemOf(const Sizes& all, const RunView& a, const RunView& b,
   problem.batches = sizes.batches;
   problem.dtype = a.dtype;
   problem.tensor_cores = device.has_tensor_cores();
+  problem.f32_products = device.f32_products();
   problem.wgmma = device.has_wgmma();
   for (const int64_t stride : {sizes.a_row, sizes.a_k, sizes.b_k, sizes.b_column}) {
     problem.far = problem.far || stride <= -kFar || stride >= kFar;
@@ -216,12 +217,13 @@ MatmulProblem ProblemOf(const Sizes& all, const RunView& a, const RunView& b,
 class MatmulCode : public StepCode {
  public:
   MatmulCode(CudaDevice& device, std::shared_ptr<const CudaModule> module,
-             std::vector<PreparedLaunch> launches, int64_t parts_bytes, FreshResults fresh,
-             std::string label)
+             std::vector<PreparedLaunch> launches, int64_t parts_bytes, double operand_error,
+             FreshResults fresh, std::string label)
       : device_(device),
         module_(std::move(module)),
         launches_(std::move(launches)),
         parts_bytes_(parts_bytes),
+        operand_error_(operand_error),
         fresh_(std::move(fresh)),
         label_(std::move(label)) {}
 
@@ -235,12 +237,14 @@ class MatmulCode : public StepCode {
   int64_t scratch_bytes() const override { return parts_bytes_; }
   const char* runner() const override { return "library"; }
   std::string routine() const override { return "matmul"; }
+  double operand_error() const override { return operand_error_; }
 
  private:
   CudaDevice& device_;
   const std::shared_ptr<const CudaModule> module_;
   std::vector<PreparedLaunch> launches_;
   const int64_t parts_bytes_;
+  const double operand_error_;
   const FreshResults fresh_;
   const std::string label_;
 };
@@ -258,9 +262,12 @@ int BiasOf(const StepRequest& request) {
 
 absl::StatusOr<std::unique_ptr<StepCode>> MakeMatmul(const RoutineContext& context,
                                                      const StepRequest& request) {
-  auto library = MakeLtMatmul(context, request);
-  if (!absl::IsUnimplemented(library.status())) return library;
   CudaDevice& device = context.device;
+  // The library reads all bits of f32 or 11.
+  if (request.args[0].dtype != DType::kF32 || device.f32_products() != 3) {
+    auto library = MakeLtMatmul(context, request);
+    if (!absl::IsUnimplemented(library.status())) return library;
+  }
   const bool linear = request.step.op->name() == "linear";
   const RunView& left = request.args[0];
   const RunView& right = request.args[1];
@@ -300,6 +307,8 @@ absl::StatusOr<std::unique_ptr<StepCode>> MakeMatmul(const RoutineContext& conte
   std::string bytes = BytesOf(matmul);
   for (const MatmulOperand& operand : sizes.operands) bytes += BytesOf(operand);
   bytes += BytesOf(MatmulOperand());
+  const bool reads_less = choice.kernel.form == MatmulForm::kTf32;
+  const double error = !reads_less ? 0 : choice.kernel.products == 3 ? 0x1p-21 : 0x1p-11;
   std::vector<PreparedLaunch> launches;
   const auto add = [&](CuFunction f, const LaunchShape& shape) {
     PreparedLaunch& launch = launches.emplace_back(f, shape);
@@ -327,7 +336,7 @@ absl::StatusOr<std::unique_ptr<StepCode>> MakeMatmul(const RoutineContext& conte
     const int64_t blocks = (numel + kRoutineThreads - 1) / kRoutineThreads;
     if (parts_bytes > 0) add(finish, GridOf(blocks, device.multiprocessors()));
   }
-  return std::make_unique<MatmulCode>(device, module, std::move(launches), parts_bytes,
+  return std::make_unique<MatmulCode>(device, module, std::move(launches), parts_bytes, error,
                                       FreshResults(request),
                                       DescribeStep(request.plan, request.step));
 }

@@ -35,6 +35,11 @@ constexpr Tile kFloatTiles[] = {
     {32, 64, 16, 4, 4, 4, 4, 2.9, 0.027, 0.0225},
     {32, 32, 16, 4, 4, 4, 8, 3.3, 0.0203, 0.0122},
 };
+constexpr Tile kTf32Tiles[] = {
+    {128, 128, 16, 2, 64, 32, 1, 6, 0.05, 0.05},
+    {64, 64, 16, 3, 32, 32, 2, 4, 0.02, 0.014},
+    {32, 64, 16, 3, 32, 16, 2, 3.5, 0.014, 0.009},
+};
 constexpr Tile kTensorTiles[] = {
     {128, 128, 32, 3, 64, 64, 2, 7.5, 0.0173, 0.0141},
     {64, 64, 64, 3, 32, 32, 3, 5.1, 0.0053, 0.0041},
@@ -51,6 +56,8 @@ absl::Span<const Tile> TilesOf(MatmulForm form) {
   switch (form) {
     case MatmulForm::kFloat:
       return kFloatTiles;
+    case MatmulForm::kTf32:
+      return kTf32Tiles;
     case MatmulForm::kTensor:
       return kTensorTiles;
     case MatmulForm::kWgmma:
@@ -155,7 +162,9 @@ void SetReads(MatmulRead a, MatmulRead b, MatmulKernel* kernel) {
 
 MatmulChoice ChooseMatmul(const MatmulProblem& problem) {
   MatmulForm form = MatmulForm::kPlain;
-  if (problem.dtype == DType::kF32) form = MatmulForm::kFloat;
+  if (problem.dtype == DType::kF32) {
+    form = problem.f32_products > 0 ? MatmulForm::kTf32 : MatmulForm::kFloat;
+  }
   if (problem.tensor_cores && DTypeBits(problem.dtype) == 16) form = MatmulForm::kTensor;
   const bool in_groups = InGroups(problem.a) && InGroups(problem.b);
   if (form == MatmulForm::kTensor && problem.wgmma && in_groups) form = MatmulForm::kWgmma;
@@ -168,6 +177,7 @@ MatmulChoice ChooseMatmul(const MatmulProblem& problem) {
   }
   if (problem.m == 0) choice.blocks = 0;
   choice.kernel.dtype = problem.dtype;
+  choice.kernel.products = std::max(problem.f32_products, 1);
   SetReads(problem.a, problem.b, &choice.kernel);
   // The plain kernel finds the contiguous dim itself.
   if (choice.kernel.form == MatmulForm::kPlain) {

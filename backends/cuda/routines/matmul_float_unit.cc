@@ -6,10 +6,10 @@ namespace weft::cuda::matmul_text {
 // A tile of each matrix stands in shared memory as [k][line], where lines are the rows of a or the
 // columns of b, in several stages: elements of later steps of k arrive while one is computed. A
 // thread computes squares of 4 x 4 elements, which are W_TILE_M / (W_PART_M / 4) rows and
-// W_TILE_N / (W_PART_N / 4) columns apart; a warp has 4 x 8 threads. Four more elements behind the
-// lines of a step keep threads that write one by one in different banks.
-const char kFloat[] = R"(
-#define W_PAD 4
+// W_TILE_N / (W_PART_N / 4) columns apart; a warp has 4 x 8 threads. W_PAD more elements stand
+// behind the lines of a step: four keep threads that write one by one in different banks, eight
+// those that read a fragment.
+const char kFloatSource[] = R"(
 // What a thread reads of a tile, as `read` says: 0 is one by one along k, 1 along the lines, 2
 // groups of four along k, and 3 groups along the lines. Groups along k are loaded to registers and
 // stored once the step is computed; the others are copied to shared memory.
@@ -71,6 +71,9 @@ template <int tile, int read> struct w_source {
     }
   }
 };
+)";
+
+const char kFloat[] = R"(
 W_KERNEL(W_THREADS, W_BLOCKS) weft_matmul(W_MATMUL_PARAMETERS) {
   const w_operands operands = {W_OPERAND_ARGUMENTS};
   constexpr int left_size = W_DEPTH * (W_TILE_M + W_PAD), right_size = W_DEPTH * (W_TILE_N + W_PAD);
@@ -173,6 +176,101 @@ W_KERNEL(W_THREADS, W_BLOCKS) weft_matmul(W_MATMUL_PARAMETERS) {
         #pragma unroll
         for (int j = 0; j < 4; ++j) {
           if (n + j < s.n) w_store(c, at + j * s.c_column, z.v[j]);
+        }
+      }
+    }
+  }
+}
+)";
+
+// On tensor cores: a warp computes W_PART_M x W_PART_N elements in pieces of 16 x 8. An element is
+// read as its leading 11 bits; with W_PRODUCTS 3, also as what is left of it, whose product with
+// another rest is left out.
+const char kTf32[] = R"(
+// The N fragments of an element and, if there are three products, of what is left of it.
+template <int n, class S> W_FN void w_read_tf32(f32* head, f32* tail, S& shared, const int* at) {
+  #pragma unroll
+  for (int h = 0; h < n; ++h) {
+    const f32 x = shared[at[h]];
+    head[h] = w_tf32(x);
+    if constexpr (W_PRODUCTS == 3) tail[h] = x - head[h];
+  }
+}
+W_KERNEL(W_THREADS, W_BLOCKS) weft_matmul(W_MATMUL_PARAMETERS) {
+  const w_operands operands = {W_OPERAND_ARGUMENTS};
+  constexpr int left_row = W_TILE_M + W_PAD, right_row = W_TILE_N + W_PAD;
+  constexpr int left_size = W_DEPTH * left_row, right_size = W_DEPTH * right_row;
+  constexpr int rows = W_PART_M / 16, columns = W_PART_N / 8, tails = W_PRODUCTS == 3 ? 1 : 0;
+  W_SHARED(f32, left, W_STAGES * left_size);
+  W_SHARED(f32, right, W_STAGES * right_size);
+  constexpr int warps = W_TILE_N / W_PART_N;
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  const int row = warp / warps * W_PART_M + lane / 4, column = warp % warps * W_PART_N;
+  for (i64 tile = blockIdx.x; tile < s.down * s.across * s.batches * s.splits; tile += gridDim.x) {
+    w_tile t = w_find_tile(s, (u32)tile, W_TILE_M, W_TILE_N);
+    w_source<W_TILE_M, W_READ_A> from_a(t.first.a, t.m0, s.m, s.a_row, t.k0, s.a_k);
+    w_source<W_TILE_N, W_READ_B> from_b(t.first.b, t.n0, s.n, s.b_column, t.k0, s.b_k);
+    int left_k = (int)(t.end - t.k0);
+    f32 sum[rows][columns][4] = {};
+    #pragma unroll
+    for (int stage = 0; stage < W_STAGES - 1; ++stage) {
+      from_a.fetch(left, stage * left_size, a, left_k - stage * W_DEPTH);
+      from_b.fetch(right, stage * right_size, b, left_k - stage * W_DEPTH);
+      from_a.store(left, stage * left_size);
+      from_b.store(right, stage * right_size);
+      w_close();
+    }
+    int stage = 0, next = W_STAGES - 1;
+    for (; left_k > 0; left_k -= W_DEPTH) {
+      w_wait<W_STAGES - 2>();
+      __syncthreads();
+      from_a.fetch(left, next * left_size, a, left_k - (W_STAGES - 1) * W_DEPTH);
+      from_b.fetch(right, next * right_size, b, left_k - (W_STAGES - 1) * W_DEPTH);
+      w_close();
+      #pragma unroll
+      for (int k = lane % 4; k < W_DEPTH; k += 8) {
+        f32 p[rows][4], q[columns][2], p_tail[rows][tails * 3 + 1], q_tail[columns][tails + 1];
+        #pragma unroll
+        for (int i = 0; i < rows; ++i) {
+          const int at = stage * left_size + k * left_row + row + 16 * i;
+          const int places[] = {at, at + 8, at + 4 * left_row, at + 4 * left_row + 8};
+          w_read_tf32<4>(p[i], p_tail[i], left, places);
+        }
+        #pragma unroll
+        for (int j = 0; j < columns; ++j) {
+          const int at = stage * right_size + k * right_row + column + 8 * j + lane / 4;
+          const int places[] = {at, at + 4 * right_row};
+          w_read_tf32<2>(q[j], q_tail[j], right, places);
+        }
+        #pragma unroll
+        for (int i = 0; i < rows; ++i) {
+          #pragma unroll
+          for (int j = 0; j < columns; ++j) {
+            if constexpr (W_PRODUCTS == 3) {
+              w_mma_tf32(sum[i][j], p_tail[i], q[j]);
+              w_mma_tf32(sum[i][j], p[i], q_tail[j]);
+            }
+            w_mma_tf32(sum[i][j], p[i], q[j]);
+          }
+        }
+      }
+      from_a.store(left, next * left_size);
+      from_b.store(right, next * right_size);
+      stage = stage + 1 == W_STAGES ? 0 : stage + 1;
+      next = next + 1 == W_STAGES ? 0 : next + 1;
+    }
+    w_wait<0>();
+    __syncthreads();
+    t = w_find_tile(s, w_again((u32)tile), W_TILE_M, W_TILE_N);
+    #pragma unroll
+    for (int i = 0; i < rows; ++i) {
+      #pragma unroll
+      for (int j = 0; j < columns; ++j) {
+        #pragma unroll
+        for (int h = 0; h < 2; ++h) {
+          const i64 m = t.m0 + row + 16 * i + 8 * h, n = t.n0 + column + 8 * j + lane % 4 * 2;
+          if (m >= s.m || n >= s.n) continue;
+          w_store_two(sum[i][j][2 * h], sum[i][j][2 * h + 1], bias, c, parts, operands, s, t, m, n);
         }
       }
     }

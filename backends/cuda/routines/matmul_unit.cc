@@ -109,7 +109,9 @@ std::string TextOf(MatmulForm form) {
     case MatmulForm::kPlain:
       return matmul_text::kPlain;
     case MatmulForm::kFloat:
-      return matmul_text::kFloat;
+      return absl::StrCat(matmul_text::kFloatSource, matmul_text::kFloat);
+    case MatmulForm::kTf32:
+      return absl::StrCat(matmul_text::kFloatSource, matmul_text::kTf32);
     case MatmulForm::kTensor:
       return matmul_text::kTensor;
     case MatmulForm::kWgmma:
@@ -181,6 +183,7 @@ int MatmulKernel::threads() const {
   switch (form) {
     case MatmulForm::kFloat:
       return tile_m / part_m * (tile_n / part_n);
+    case MatmulForm::kTf32:
     case MatmulForm::kTensor:
       return tile_m / part_m * (tile_n / part_n) * 32;
     case MatmulForm::kWgmma:
@@ -204,6 +207,7 @@ int StoreGroupOf(const MatmulKernel& kernel) {
   switch (kernel.form) {
     case MatmulForm::kFloat:
       return 4;
+    case MatmulForm::kTf32:
     case MatmulForm::kTensor:
     case MatmulForm::kWgmma:
       return 2;
@@ -213,13 +217,14 @@ int StoreGroupOf(const MatmulKernel& kernel) {
 }
 
 std::string MatmulUnit(const MatmulKernel& kernel, absl::string_view epilogue) {
-  const std::string definitions =
-      absl::StrCat("#define W_THREADS ", kernel.threads(), "\n#define W_BLOCKS ", kernel.blocks,
-                   "\n#define W_TILE_M ", kernel.tile_m, "\n#define W_TILE_N ", kernel.tile_n,
-                   "\n#define W_DEPTH ", kernel.depth, "\n#define W_STAGES ", kernel.stages,
-                   "\n#define W_PART_M ", kernel.part_m, "\n#define W_PART_N ", kernel.part_n,
-                   "\n#define W_READ_A ", static_cast<int>(kernel.a), "\n#define W_READ_B ",
-                   static_cast<int>(kernel.b), "\n");
+  const std::string definitions = absl::StrCat(
+      "#define W_THREADS ", kernel.threads(), "\n#define W_BLOCKS ", kernel.blocks,
+      "\n#define W_TILE_M ", kernel.tile_m, "\n#define W_TILE_N ", kernel.tile_n,
+      "\n#define W_DEPTH ", kernel.depth, "\n#define W_STAGES ", kernel.stages,
+      "\n#define W_PART_M ", kernel.part_m, "\n#define W_PART_N ", kernel.part_n,
+      "\n#define W_PAD ", kernel.form == MatmulForm::kTf32 ? 8 : 4, "\n#define W_PRODUCTS ",
+      kernel.products, "\n#define W_READ_A ", static_cast<int>(kernel.a), "\n#define W_READ_B ",
+      static_cast<int>(kernel.b), "\n");
   const char* sum = kernel.dtype == DType::kF64 ? "f64" : "f32";
   const std::string text = absl::StrReplaceAll(absl::StrCat(kCommon, TextOf(kernel.form)),
                                                {{"TYPE", MemoryType(kernel.dtype)}, {"SUM", sum}});

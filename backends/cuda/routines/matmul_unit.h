@@ -48,6 +48,7 @@ struct MatmulOperand {
 enum class MatmulForm : uint8_t {
   kPlain,        // Tiles of 64 x 64, for every dtype and GPU.
   kFloat,        // f32 in tiles, each product fused with its addition.
+  kTf32,         // f32 in tiles, on tensor cores, which read fewer bits.
   kTensor,       // f16 and bf16 in tiles, on tensor cores.
   kWgmma,        // The same on those of compute capability 9.0, if a and b are read in groups.
   kFewRows,      // A warp for each column, whose elements lie along k.
@@ -66,10 +67,12 @@ struct MatmulKernel {
   // Rows and columns of the result that a block computes, the steps of k that it reads at once, and
   // the number of these in shared memory.
   int tile_m = 64, tile_n = 64, depth = 16, stages = 1;
-  // Rows and columns that a thread (kFloat) or a warp (kTensor) computes.
+  // Rows and columns that a thread (kFloat) or a warp (kTf32, kTensor) computes.
   int part_m = 4, part_n = 4;
   // The least number of blocks that a multiprocessor holds.
   int blocks = 1;
+  // For kTf32: 1 reads the leading 11 bits of an element, 3 also the following ones.
+  int products = 1;
 
   int threads() const;
   // Bytes of dynamic shared memory.
@@ -88,7 +91,9 @@ std::string MatmulUnit(const MatmulKernel& kernel, absl::string_view epilogue);
 // The texts of the kernels.
 namespace matmul_text {
 extern const char kPlain[];
+extern const char kFloatSource[];  // Before kFloat and kTf32.
 extern const char kFloat[];
+extern const char kTf32[];
 extern const char kTensor[];
 extern const char kWgmma[];
 extern const char kFewRowsCommon[];  // Before each of the others.

@@ -1,4 +1,5 @@
 // Convolutions and pooling on the emulated driver.
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -6,8 +7,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "api/compiler.h"
 #include "backends/cuda/routines/convolution_choice.h"
-#include "gmock/gmock.h"
+#include "graph/text/text.h"
 #include "gtest/gtest.h"
 #include "tests/backends/cuda/emulated_program.h"
 
@@ -48,6 +50,16 @@ std::string Literal(const Dims& dims, size_t d, int64_t* next) {
   std::vector<std::string> parts;
   for (int64_t i = 0; i < dims[d]; ++i) parts.push_back(Literal(dims, d + 1, next));
   return absl::StrCat("[", absl::StrJoin(parts, ", "), "]");
+}
+
+// The program with ops in epilogues.
+std::string WithEpilogues(const std::string& text) {
+  const auto module = Parse(text);
+  CompileOptions options;
+  options.passes = "fuse_epilogue,dce";
+  const auto done = weft::Compile(*module, options);
+  EXPECT_TRUE(done.ok()) << done.status();
+  return PrintModule(*module);
 }
 
 struct Case {
@@ -119,6 +131,116 @@ TEST(CudaConvolution, ComputesWindowsOfEveryKind) {
   for (const DType dtype : {DType::kF32, DType::kBF16, DType::kF16, DType::kF64}) {
     for (const Case& c : cases) ExpectConvolves(c, dtype);
   }
+}
+
+// A device of compute capability 9.0.
+class Hopper {
+ public:
+  Hopper() { Emulated().emulation.compute(9, 0); }
+  ~Hopper() { Emulated().emulation.compute(8, 0); }
+};
+
+TEST(CudaConvolution, ComputesWindowsByWgmma) {
+  const Hopper hopper;
+  const std::vector<Case> cases = {
+      {{2, 8, 9, 8},
+       {20, 8, 3, 3},
+       {2, 20, 4, 3},
+       "stride=[2, 3], padding=[0, 1, 1, 2], dilation=[1, 2]"},
+      {{2, 72, 5, 7},
+       {70, 72, 1, 1},
+       {2, 70, 5, 7},
+       "stride=[1, 1], padding=[0, 0], dilation=[1, 1]"},
+      {{1, 16, 4, 4},
+       {24, 16, 3, 3},
+       {1, 24, 4, 4},
+       "stride=[1, 1], padding=[1, 1], dilation=[1, 1]"},
+      {{1, 32, 6, 5},
+       {48, 16, 3, 3},
+       {1, 48, 6, 5},
+       "stride=[1, 1], padding=[1, 1], dilation=[1, 1], groups=2"},
+      {{1, 128, 5, 4},
+       {72, 128, 3, 3},
+       {1, 72, 5, 4},
+       "stride=[1, 1], padding=[1, 1], dilation=[1, 1]"},
+      {{2, 8, 4, 5},
+       {8, 20, 3, 3},
+       {2, 20, 8, 10},
+       "stride=[2, 2], padding=[1, 1], dilation=[1, 1], transposed=true, output_padding=[1, 1]"},
+  };
+  for (const Case& c : cases) ExpectConvolves(c, DType::kBF16);
+  ExpectConvolves(cases[0], DType::kF16);
+}
+
+// All tiles: the sizes are such that each is chosen.
+TEST(CudaConvolution, ComputesEveryTileByWgmma) {
+  const Hopper hopper;
+  std::set<std::pair<int, int>> seen;
+  for (const int64_t side : {9, 60, 130}) {
+    for (const int64_t filters : {40, 136}) {
+      ConvolutionSizes sizes;
+      sizes.rows = 2 * side * side;
+      sizes.columns = filters;
+      sizes.depth = 64;
+      const ConvolutionTile tile =
+          ChooseConvolution(DType::kBF16, ConvolutionKind::kWgmma, sizes).tile;
+      if (!seen.insert({tile.rows, tile.columns}).second) continue;
+      ExpectConvolves({{2, 16, side, side},
+                       {filters, 16, 2, 1},
+                       {2, filters, side, side},
+                       "stride=[1, 1], padding=[1, 0, 0, 0], dilation=[1, 1]"},
+                      DType::kBF16);
+    }
+  }
+  EXPECT_EQ(seen.size(), ConvolutionTiles(DType::kBF16, ConvolutionKind::kWgmma).size());
+}
+
+// A residual, channels, a scalar, and a tensor that broadcasts along the rows, with sums of parts
+// and without.
+void ExpectEpilogues(const std::string& dtype, int64_t channels, int64_t taps) {
+  SCOPED_TRACE(absl::StrCat(dtype, " ", channels, " ", taps));
+  EmulatedProgram program(WithEpilogues(absl::StrReplaceAll(
+      R"(
+    func @main(%x: T[2, 5, 6, C], %w: T[24, C, K, K], %b: T[24], %r: T[2, 5, 6, 24],
+               %q: T[24, 1, 1], %t: T[1, 24, 5, 1], %s: T[], %d: T[C, 1, 3, 3])
+        -> (T[2, 5, 6, 24], T[2, 5, 6, C]) {
+      %0 = permute(%x, dims=[0, 3, 1, 2])
+      %1 = convolution(%0, %w, %b, stride=[1, 1], padding=[P, P], dilation=[1, 1])
+      %2 = permute(%r, dims=[0, 3, 1, 2])
+      %3 = add(%1, %2)
+      %4 = relu(%3)
+      %5 = mul(%q, %4)
+      %6 = maximum(%5, %s)
+      %7 = sub(%6, %t)
+      %8 = permute(%7, dims=[0, 2, 3, 1])
+      %9 = convolution(%0, %d, none, stride=[1, 1], padding=[1, 1], dilation=[1, 1], groups=C)
+      %10 = mul(%9, %0)
+      %11 = relu(%10)
+      %12 = permute(%11, dims=[0, 2, 3, 1])
+      return %8, %12
+    })",
+      {{"T[", absl::StrCat(dtype, "[")},
+       {"C", absl::StrCat(channels)},
+       {"K", absl::StrCat(taps)},
+       {"P", absl::StrCat(taps / 2)}})));
+  const DType type = *ParseDType(dtype);
+  program.ExpectAsReference(
+      {Ramp({2, 5, 6, channels}, type), Ramp({24, channels, taps, taps}, type), Ramp({24}, type),
+       Ramp({2, 5, 6, 24}, type), Ramp({24, 1, 1}, type), Ramp({1, 24, 5, 1}, type), Ramp({}, type),
+       Ramp({channels, 1, 3, 3}, type)},
+      ToleranceFor(type));
+  EXPECT_EQ(CounterOf(program.counters(), "host_steps"), 0);
+}
+
+TEST(CudaConvolution, AppliesEpilogues) {
+  for (const char* dtype : {"f32", "bf16", "f64"}) {
+    ExpectEpilogues(dtype, 16, 1);
+    ExpectEpilogues(dtype, 64, 3);
+    ExpectEpilogues(dtype, 5, 1);
+  }
+  const Hopper hopper;
+  ExpectEpilogues("bf16", 16, 1);
+  ExpectEpilogues("f16", 128, 3);
 }
 
 TEST(CudaConvolution, ComputesGroups) {

@@ -142,7 +142,9 @@ class CudaMatmulKernels : public testing::Test {
     ASSERT_TRUE(copied.ok()) << copied;
     const std::vector<double> x = a.ReadDoubles(), y = b.ReadDoubles(), z = bias.ReadDoubles(),
                               got = c.ReadDoubles();
-    const double tolerance = kernel.dtype == DType::kF32    ? 1e-5
+    const bool tf32 = kernel.form == MatmulForm::kTf32 && kernel.products == 1;
+    const double tolerance = tf32                           ? 2e-3
+                             : kernel.dtype == DType::kF32  ? 1e-6
                              : kernel.dtype == DType::kF64  ? 1e-12
                              : kernel.dtype == DType::kBF16 ? 8e-3
                                                             : 1e-3;
@@ -217,6 +219,19 @@ TEST_F(CudaMatmulKernels, TilesOfFloats) {
     SetReads(kOneK, kOneK, &kernel);
     ExpectProduct(kernel, {kernel.tile_m - 3, kernel.tile_n + 1, kernel.depth - 1, 2, 1});
     ExpectProduct(kernel, {5, 3, 67, 3, 3});
+  }
+}
+
+TEST_F(CudaMatmulKernels, TilesOfTf32) {
+  for (MatmulKernel kernel : TiledKernels(MatmulForm::kTf32)) {
+    for (const int products : {1, 3}) {
+      kernel.products = products;
+      SetReads(kGroupsK, kGroupsLines, &kernel);
+      ExpectProduct(kernel, {kernel.tile_m + 4, kernel.tile_n + 8, 2 * kernel.depth + 4, 1, 1});
+      ExpectProduct(kernel, {12, 20, 40, 2, 2});
+    }
+    SetReads(kOneK, kOneLines, &kernel);
+    ExpectProduct(kernel, {kernel.tile_m - 3, kernel.tile_n + 1, kernel.depth - 1, 2, 1});
   }
 }
 

@@ -1,6 +1,7 @@
 // Products of matrices on the emulated driver, with epilogues, compared with the reference.
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -125,6 +126,44 @@ TEST(CudaMatmul, AccumulatesInPlace) {
       return %2
     })"));
   for (const int64_t n : {1, 70}) ExpectOnDevice(program, {Ramp({n, 24}), Ramp({24, 24})}, 3);
+}
+
+// f32 on tensor cores: the error is that of the operands' leading bits, and no less.
+TEST(CudaMatmul, ReadsFewerBitsOfFloats) {
+  const std::string text = WithEpilogues(R"(
+    func @main(%x: f32[s0, 120], %w: f32[60, 120], %b: f32[60]) -> (f32[s0, 60]) where 1 <= s0 {
+      %0 = linear(%x, %w, %b)
+      %1 = relu(%0)
+      return %1
+    })");
+  const std::vector<HostTensor> inputs = {Ramp({70, 120}), Ramp({60, 120}), Ramp({60})};
+  const auto run = [&](const char* precision) {
+    EmulatedProgram program(
+        text,
+        {{"cuda-driver", "emulated"}, {"cuda-cublaslt", "none"}, {"f32-precision", precision}});
+    program.ExpectAsReference(inputs, precision == std::string("medium") ? 5e-3 : 2e-5);
+    const auto got = program.Run(inputs);
+    EXPECT_TRUE(got.ok()) << got.status();
+    return (*got)[0];
+  };
+  const HostTensor highest = run("highest");
+  const HostTensor high = run("high");
+  const HostTensor medium = run("medium");
+  EXPECT_EQ(Difference(high, highest, {1e-6, 1e-5}), "");
+  EXPECT_NE(Difference(high, highest, {0, 0}), "");
+  EXPECT_NE(Difference(medium, highest, {1e-5, 1e-5}), "");
+  // Numbers that no TF32 number is above; infinity and NaN.
+  for (const char* precision : {"high", "medium"}) {
+    EmulatedProgram program(text, {{"cuda-driver", "emulated"},
+                                   {"cuda-cublaslt", "none"},
+                                   {"f32-precision", precision}});
+    HostTensor x = Ramp({5, 120});
+    float* const values = x.data<float>();
+    values[130] = std::numeric_limits<float>::quiet_NaN();
+    values[250] = std::numeric_limits<float>::max() / 2;
+    if (precision == std::string("medium")) values[7] = std::numeric_limits<float>::infinity();
+    program.ExpectAsReference({x, Ramp({60, 120}), Ramp({60})}, 5e-3);
+  }
 }
 
 // Sums without terms are the bias; no rows, no columns.

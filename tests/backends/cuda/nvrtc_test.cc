@@ -17,11 +17,14 @@
 #include "backends/cuda/emit/prelude.h"
 #include "backends/cuda/routines/attention_shape.h"
 #include "backends/cuda/routines/attention_unit.h"
+#include "backends/cuda/routines/convolution_choice.h"
+#include "backends/cuda/routines/convolution_unit.h"
 #include "backends/cuda/routines/copy_unit.h"
 #include "backends/cuda/routines/epilogue.h"
 #include "backends/cuda/routines/finish_unit.h"
 #include "backends/cuda/routines/matmul_choice.h"
 #include "backends/cuda/routines/matmul_unit.h"
+#include "backends/cuda/routines/pooling_unit.h"
 #include "backends/cuda/target.h"
 #include "gmock/gmock.h"
 #include "graph/ir/module.h"
@@ -103,6 +106,13 @@ TEST_F(CudaNvrtc, CompilesMatmuls) {
     expect(kernel, DType::kF32, kGroupsK, kGroupsLines);
     expect(kernel, DType::kF32, kGroupsLines, kGroupsLines);
   }
+  for (MatmulKernel kernel : TiledKernels(MatmulForm::kTf32)) {
+    for (const int products : {1, 3}) {
+      kernel.products = products;
+      expect(kernel, DType::kF32, kGroupsK, kGroupsK);
+      expect(kernel, DType::kF32, kOneK, kGroupsLines);
+    }
+  }
   for (const MatmulKernel& kernel : TiledKernels(MatmulForm::kTensor)) {
     expect(kernel, DType::kBF16, kGroupsK, kGroupsK);
     expect(kernel, DType::kBF16, kGroupsK, kGroupsLines);
@@ -128,6 +138,41 @@ TEST_F(CudaNvrtc, CompilesMatmuls) {
       problem.b = read;
       expect(ChooseMatmul(problem).kernel, dtype, problem.a, problem.b);
     }
+  }
+}
+
+// The kernels of convolutions, for windows and for single points, without an epilogue.
+TEST_F(CudaNvrtc, CompilesConvolutions) {
+  const auto expect = [&](DType dtype, ConvolutionKind kind) {
+    for (const ConvolutionTile& tile : ConvolutionTiles(dtype, kind)) {
+      for (const bool groups : {true, false}) {
+        if (!groups && kind == ConvolutionKind::kWgmma) continue;
+        ConvolutionForm form;
+        form.dtype = dtype;
+        form.kind = kind;
+        form.tile = tile;
+        form.channel_groups = groups;
+        form.dims = 2;
+        form.points = groups && kind == ConvolutionKind::kPlain;
+        ExpectCompiles(ConvolutionUnit(form, {PlainEpilogue(dtype), 0}), 2);
+      }
+    }
+  };
+  expect(DType::kF32, ConvolutionKind::kPlain);
+  expect(DType::kF64, ConvolutionKind::kPlain);
+  expect(DType::kBF16, ConvolutionKind::kTensor);
+  archs_ = {"sm_90a"};
+  expect(DType::kF16, ConvolutionKind::kWgmma);
+  archs_ = {std::begin(kArchs), std::end(kArchs)};
+  for (const DType dtype : {DType::kF32, DType::kBF16}) {
+    ConvolutionForm form;
+    form.dtype = dtype;
+    form.wide = true;
+    ExpectCompiles(DepthwiseConvolutionUnit(form, 5, 2, {PlainEpilogue(dtype), 0}), 1);
+    ExpectCompiles(DirectConvolutionUnit(form, {PlainEpilogue(dtype), 0}), 1);
+    ExpectCompiles(ConvolutionPackUnit(dtype, dtype == DType::kBF16, false), 1);
+    ExpectCompiles(MaxPoolingUnit(dtype), 1);
+    ExpectCompiles(AvgPoolingUnit(dtype), 1);
   }
 }
 
