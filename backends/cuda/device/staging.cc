@@ -16,8 +16,6 @@ namespace {
 
 constexpr int64_t kPage = 4096;
 constexpr int64_t kPiece = int64_t{1} << 19;
-// From here on several threads copy; one alone is slower than the driver.
-constexpr int64_t kLarge = int64_t{2} << 20;
 constexpr int64_t kLeastRoom = int64_t{1} << 20;
 
 // Four threads reach the speed of the bus; a small machine has none to spare.
@@ -138,20 +136,17 @@ void InputStaging::Release() {
 
 bool InputStaging::Copy(CuAddress to, const void* from, int64_t bytes, CuStream stream,
                         CuResult* result) {
-  const bool large = bytes >= kLarge;
-  if (bytes < kLeastBytes || (large && threads_ < 2)) return false;
+  if (bytes < kLeastBytes || threads_ < 2) return false;
   const int64_t room = AlignUp(bytes, kPage);
   wanted_ += room;
   if (memory_ == nullptr || used_ + room > memory_->size()) return false;
   char* const staged = reinterpret_cast<char*>(memory_->data()) + used_;
   used_ += room;
   const auto job = std::make_shared<Job>(driver_, to, from, staged, bytes, stream);
-  if (large) {
-    if (helpers_ == nullptr) {
-      helpers_ = std::make_unique<Helpers>(driver_, context_.get(), threads_ - 1);
-    }
-    helpers_->Start(job);
+  if (helpers_ == nullptr) {
+    helpers_ = std::make_unique<Helpers>(driver_, context_.get(), threads_ - 1);
   }
+  helpers_->Start(job);
   job->Work();
   while (job->left > 0) std::this_thread::yield();
   *result = job->first;
