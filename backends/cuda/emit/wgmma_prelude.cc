@@ -52,12 +52,44 @@ template <bool lines> W_FN u64 w_describe_tile(const u16* at, int depth)
           "n"(b_lines ? 1 : 0)); \
   }
 W_WGMMA(m_f16, "f16") W_WGMMA(m_bf16, "bf16")
+// Reads of c stay behind the wait for its group.
+template <int count> W_FN void w_wgmma_take(f32 (&c)[count]) {
+  #pragma unroll
+  for (int i = 0; i < count; ++i) asm volatile("" : "+f"(c[i]) :: "memory");
+}
+// c = a * b.
+#define W_WGMMA_FIRST(T, type) \
+  template <bool a_lines, bool b_lines> W_FN void w_wgmma_first( \
+      f32 (&c)[COUNT], const u16* a, int a_at, const u16* b, int b_at, int depth, T) { \
+    asm volatile("wgmma.mma_async.sync.aligned.m64nCOLUMNSk16.f32." type "." type \
+        " {REGISTERS}, %COUNT, %NEXT, 0, 1, 1, %THIRD, %FOURTH;" \
+        : OPERANDS \
+        : "l"(w_describe_tile<a_lines>(a + a_at, depth)), \
+          "l"(w_describe_tile<b_lines>(b + b_at, depth)), "n"(a_lines ? 1 : 0), \
+          "n"(b_lines ? 1 : 0)); \
+  }
+W_WGMMA_FIRST(m_f16, "f16") W_WGMMA_FIRST(m_bf16, "bf16")
 #endif
 )";
 
-}  // namespace
+// The left matrix in registers, as that of w_mma for the 16 rows of each of the four warps.
+constexpr char kKept[] = R"(
+#ifndef WEFT_EMULATE
+#define W_WGMMA_KEPT(T, type) \
+  template <bool b_lines> W_FN void w_wgmma_kept( \
+      f32 (&c)[COUNT], const u32* a, const u16* b, int b_at, int depth, T) { \
+    asm volatile("wgmma.mma_async.sync.aligned.m64nCOLUMNSk16.f32." type "." type \
+        " {REGISTERS}, {%COUNT, %NEXT, %THIRD, %FOURTH}, %FIFTH, 1, 1, 1, %SIXTH;" \
+        : OPERANDS \
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), \
+          "l"(w_describe_tile<b_lines>(b + b_at, depth)), "n"(b_lines ? 1 : 0)); \
+  }
+W_WGMMA_KEPT(m_f16, "f16") W_WGMMA_KEPT(m_bf16, "bf16")
+#endif
+)";
 
-std::string WgmmaPrelude(int columns) {
+// The text for instructions with so many columns.
+std::string ForColumns(const char* text, int columns) {
   const int count = columns / 2;
   std::vector<std::string> registers;
   std::vector<std::string> operands;
@@ -65,13 +97,20 @@ std::string WgmmaPrelude(int columns) {
     registers.push_back(absl::StrCat("%", i));
     operands.push_back(absl::StrCat("\"+f\"(c[", i, "])"));
   }
-  return absl::StrReplaceAll(kDevice, {{"COLUMNS", absl::StrCat(columns)},
-                                       {"REGISTERS", absl::StrJoin(registers, ", ")},
-                                       {"OPERANDS", absl::StrJoin(operands, ", ")},
-                                       {"COUNT", absl::StrCat(count)},
-                                       {"NEXT", absl::StrCat(count + 1)},
-                                       {"THIRD", absl::StrCat(count + 2)},
-                                       {"FOURTH", absl::StrCat(count + 3)}});
+  return absl::StrReplaceAll(text, {{"COLUMNS", absl::StrCat(columns)},
+                                    {"REGISTERS", absl::StrJoin(registers, ", ")},
+                                    {"OPERANDS", absl::StrJoin(operands, ", ")},
+                                    {"COUNT", absl::StrCat(count)},
+                                    {"NEXT", absl::StrCat(count + 1)},
+                                    {"THIRD", absl::StrCat(count + 2)},
+                                    {"FOURTH", absl::StrCat(count + 3)},
+                                    {"FIFTH", absl::StrCat(count + 4)},
+                                    {"SIXTH", absl::StrCat(count + 5)}});
 }
+
+}  // namespace
+
+std::string WgmmaPrelude(int columns) { return ForColumns(kDevice, columns); }
+std::string WgmmaKept(int columns) { return ForColumns(kKept, columns); }
 
 }  // namespace weft::cuda

@@ -9,6 +9,8 @@ namespace weft::cuda {
 
 // `columns`: those of the right matrix of one instruction, a multiple of 8 up to 256.
 std::string WgmmaPrelude(int columns);
+// Follows it: products of a left matrix in registers.
+std::string WgmmaKept(int columns);
 
 }  // namespace weft::cuda
 

@@ -368,6 +368,7 @@ static inline bool w_any_lane(bool x) {
 // A product is computed when its thread waits for it: what is overwritten before is a fault.
 struct w_wgmma_call {
   void (*run)(const w_wgmma_call&); float* c; w_global<unsigned short> a, b; int a_at, b_at, depth;
+  bool first; float rows[2][16];  // The rows of a left matrix in registers.
 };
 struct w_wgmma_calls {
   w_wgmma_call list[64]; int ends[8]; int count, groups; bool published; unsigned long block;
@@ -402,6 +403,7 @@ static void w_wgmma_run(const w_wgmma_call& q) {
   };
   for (int h = 0; h < 2; ++h) {
     float x[16];
+    for (int e = 2 * h; q.first && e < count; e += e % 2 ? 3 : 1) q.c[e] = 0;
     for (int k = 0; k < 16; ++k) {
       x[k] = value(q.a, w_wgmma_place<a_lines>(q.a_at, warp * 16 + lane / 4 + h * 8, k, q.depth));
     }
@@ -421,6 +423,42 @@ static inline void w_wgmma(float (&c)[count], const w_global<unsigned short>& a,
   if (mine.count == 64) weft_host->region_fault("too many products that nobody awaits in", a.region, 0);
   mine.list[mine.count++] = {w_wgmma_run<a_lines, b_lines, count, T>, c, a, b, a_at, b_at, depth};
 }
+template <bool a_lines, bool b_lines, int count, class T>
+static inline void w_wgmma_first(float (&c)[count], const w_global<unsigned short>& a, int a_at,
+                                 const w_global<unsigned short>& b, int b_at, int depth, T t) {
+  w_wgmma<a_lines, b_lines>(c, a, a_at, b, b_at, depth, t);
+  w_wgmma_calls& mine = w_my_wgmma_calls();
+  mine.list[mine.count - 1].first = true;
+}
+template <bool b_lines, int count, class T> static void w_wgmma_run_kept(const w_wgmma_call& q) {
+  const int lane = threadIdx.x % 32;
+  for (int e = 0; e < count; ++e) {
+    for (int k = 0; k < 16; ++k) {
+      const int place = w_wgmma_place<b_lines>(q.b_at, e / 4 * 8 + lane % 4 * 2 + e % 2, k, q.depth);
+      q.c[e] += q.rows[e / 2 % 2][k] * w_value(w_pun<T>(w_get(q.b, place)));
+    }
+  }
+}
+template <bool b_lines, int count, class T>
+static inline void w_wgmma_kept(float (&c)[count], const unsigned* a,
+                                const w_global<unsigned short>& b, int b_at, int depth, T) {
+  static unsigned lanes[32][32][4];
+  const unsigned warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  for (int i = 0; i < 4; ++i) lanes[warp][lane][i] = a[i];
+  weft_host->exchange(__LINE__, ~0u, 0, -1);
+  w_wgmma_calls& mine = w_my_wgmma_calls();
+  if (mine.count == 64) weft_host->region_fault("too many products that nobody awaits in", b.region, 0);
+  w_wgmma_call& call = mine.list[mine.count++];
+  call = {w_wgmma_run_kept<b_lines, count, T>, c, b, b, 0, b_at, depth};
+  for (int h = 0; h < 2; ++h) {
+    for (int k = 0; k < 16; ++k) {
+      const unsigned pair = lanes[warp][lane / 4 * 4 + k % 8 / 2][h + k / 8 * 2];
+      call.rows[h][k] = w_value(w_pun<T>((unsigned short)(pair >> k % 2 * 16)));
+    }
+  }
+  weft_host->exchange(__LINE__, ~0u, 0, -1);
+}
+template <int count> static inline void w_wgmma_take(float (&)[count]) {}
 static inline void w_wgmma_close() {
   w_wgmma_calls& mine = w_my_wgmma_calls();
   mine.ends[mine.groups++] = mine.count;

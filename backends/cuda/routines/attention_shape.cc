@@ -11,45 +11,29 @@ namespace {
 constexpr int64_t kProcessors = 132;
 // Fewest keys of a split.
 constexpr int64_t kSplitKeys = 256;
+// Most queries of a block that divides its keys among its warps.
+constexpr int kFewQueries = 16;
 
 struct Tile {
   int query_warps, key_warps, rows, down, keys;
   bool keeps_queries = false;
-  bool ahead = false;
 };
 
-// From the most queries of a block to the fewest. Accumulators fit in registers, and blocks mostly
-// in half of the shared memory of a multiprocessor. Measured on an H200.
+// From the most queries of a block to the fewest. Blocks of the first tiles fit twice in the shared
+// memory of a multiprocessor; the tiles were the fastest ones of some ten on an H200.
 std::vector<Tile> TilesOf(AttentionForm form, int64_t features) {
   if (form == AttentionForm::kTensor) {
-    if (features <= 64) {
-      return {{8, 1, 1, 16, 64, true, true},
-              {4, 1, 1, 16, 64, false, true},
-              {1, 4, 1, 16, 32},
-              {1, 4, 1, 16, 16}};
-    }
+    if (features <= 64) return {{4, 1, 1, 16, 64, true}, {1, 4, 1, 16, 32}, {1, 4, 1, 16, 16}};
     if (features <= 128) {
-      return {{8, 1, 1, 16, 64, true, true},
-              {4, 1, 1, 16, 64, false, true},
-              {1, 4, 1, 16, 16},
-              {1, 2, 1, 16, 16}};
+      return {{4, 1, 2, 16, 32}, {4, 1, 1, 16, 64}, {1, 4, 1, 16, 16}, {1, 2, 1, 16, 16}};
     }
-    return {{4, 1, 1, 16, 32, false, true},
-            {1, 4, 1, 16, 16, false, true},
-            {1, 2, 1, 16, 16, false, true}};
+    return {{4, 1, 1, 16, 32}, {1, 4, 1, 16, 16}, {1, 2, 1, 16, 16}};
   }
-  if (features <= 64) {
-    return {{4, 1, 8, 2, 64}, {4, 1, 4, 2, 64}, {1, 4, 4, 2, 16}, {1, 2, 4, 2, 16}};
+  if (features <= 64) return {{4, 1, 4, 4, 64}, {2, 2, 4, 2, 32}, {1, 4, 1, 2, 16}};
+  if (features <= 128) {
+    return {{4, 1, 4, 4, 32}, {2, 2, 4, 2, 16}, {1, 4, 1, 2, 16}, {1, 2, 1, 2, 16}};
   }
-  if (features <= 128)
-    return {{4, 1, 8, 2, 32}, {4, 1, 4, 2, 32}, {1, 4, 1, 2, 16}, {1, 2, 1, 2, 16}};
-  return {{4, 1, 4, 2, 16}, {1, 4, 4, 2, 16}, {1, 2, 4, 2, 16}};
-}
-
-// Blocks from which on a tile is worth its size. Tensor cores are done before blocks of few queries
-// have read their keys.
-int64_t EnoughBlocks(AttentionForm form) {
-  return form == AttentionForm::kTensor ? kProcessors / 2 : kProcessors;
+  return {{4, 1, 4, 2, 16}, {1, 2, 1, 2, 16}, {1, 1, 1, 2, 16}};
 }
 
 int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -58,7 +42,7 @@ int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 void SetSplits(const AttentionShape& shape, AttentionSizes* sizes) {
   const int64_t blocks = sizes->heads * sizes->tiles;
   int64_t splits = 1;
-  if (shape.key_warps > 1 && blocks > 0 && blocks < kProcessors) {
+  if (shape.queries() <= kFewQueries && blocks > 0 && blocks < kProcessors) {
     splits = std::clamp<int64_t>(sizes->keys / kSplitKeys, 1, CeilDiv(2 * kProcessors, blocks));
   }
   const int64_t each = CeilDiv(std::max<int64_t>(sizes->keys, 1), splits);
@@ -68,6 +52,17 @@ void SetSplits(const AttentionShape& shape, AttentionSizes* sizes) {
 
 }  // namespace
 
+AttentionShape WgmmaAttention(int64_t features, int64_t value_features) {
+  AttentionShape shape;
+  shape.form = AttentionForm::kWgmma;
+  shape.query_warps = 8;
+  shape.key_warps = 1;
+  shape.rows = 1;
+  shape.keys = 128;
+  SetFeatures(features, value_features, &shape);
+  return shape;
+}
+
 void ChooseAttention(bool tensor_cores, int max_shared_bytes, AttentionShape* shape,
                      AttentionSizes* sizes) {
   const int64_t features = std::max(sizes->features, sizes->value_features);
@@ -75,6 +70,8 @@ void ChooseAttention(bool tensor_cores, int max_shared_bytes, AttentionShape* sh
   const bool tiled = features <= kMaxAttentionFeatures &&
                      std::min(sizes->features, sizes->value_features) > 0 &&
                      (shape->form == AttentionForm::kFloat || tensor_cores);
+  const bool tensor = shape->form == AttentionForm::kTensor;
+  const bool plain_scores = shape->mask == AttentionMask::kNone && !shape->cap;
   bool found = false;
   for (const Tile& tile : tiled ? TilesOf(shape->form, features) : std::vector<Tile>()) {
     AttentionShape next = *shape;
@@ -84,15 +81,16 @@ void ChooseAttention(bool tensor_cores, int max_shared_bytes, AttentionShape* sh
     next.keys = tile.keys;
     next.down = tile.down;
     next.keeps_queries = tile.keeps_queries;
-    next.ahead = tile.ahead;
     SetFeatures(sizes->features, sizes->value_features, &next);
     if (next.shared_bytes() > max_shared_bytes) continue;
+    // With masks, two rows of accumulators leave too few registers.
+    if (tensor && tile.rows > 1 && !plain_scores) continue;
     *shape = next;
     found = true;
     sizes->tiles = CeilDiv(sizes->queries, next.queries());
-    // Rows of padding cost as much as others.
-    const bool full = next.queries() < 2 * sizes->queries || next.key_warps > 1;
-    if (full && sizes->tiles * sizes->heads >= EnoughBlocks(next.form)) break;
+    // Queries of padding cost as much as others, and blocks of many queries as long as others.
+    if (next.queries() < 2 * sizes->queries && 2 * sizes->tiles * sizes->heads >= kProcessors)
+      break;
   }
   if (!found) {
     shape->form = AttentionForm::kPlain;

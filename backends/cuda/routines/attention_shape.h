@@ -2,9 +2,14 @@
 #ifndef WEFT_BACKENDS_CUDA_ROUTINES_ATTENTION_SHAPE_H_
 #define WEFT_BACKENDS_CUDA_ROUTINES_ATTENTION_SHAPE_H_
 
+#include <cstdint>
+
 #include "backends/cuda/routines/attention_unit.h"
 
 namespace weft::cuda {
+
+// The shape of kWgmma, without dtype, mask and cap.
+AttentionShape WgmmaAttention(int64_t features, int64_t value_features);
 
 // Sets the form and the tiles of `shape`, whose dtype, mask and cap are set, and the splits and the
 // tiles of `sizes`. They depend on the arguments alone and not on the number of multiprocessors.

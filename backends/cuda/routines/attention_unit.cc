@@ -7,6 +7,8 @@
 #include "backends/cuda/emit/prelude.h"
 #include "backends/cuda/emit/tile_prelude.h"
 #include "backends/cuda/emit/types.h"
+#include "backends/cuda/emit/wgmma_prelude.h"
+#include "backends/cuda/routines/attention_text.h"
 
 namespace weft::cuda {
 namespace {
@@ -248,7 +250,7 @@ W_FN void w_combine_warps(S sums, O o, W parts, const w_attention_sizes& s, cons
 
 // The walk over the keys. TILE: computes the tile of a step.
 constexpr char kKernelBegin[] = R"(
-W_KERNEL(W_THREADS) weft_attention(W_IN(TYPE) q, W_IN(TYPE) k, W_IN(TYPE) v, W_IN(SEEN) mask,
+W_KERNEL(W_THREADS, W_BLOCKS) weft_attention(W_IN(TYPE) q, W_IN(TYPE) k, W_IN(TYPE) v, W_IN(SEEN) mask,
                                    W_OUT(TYPE) o, W_OUT(f32) parts, const w_attention_sizes s) {
   W_DYNAMIC(TYPE, queries, 0);
   W_DYNAMIC(TYPE, keys, W_Q_BYTES);
@@ -331,14 +333,15 @@ constexpr char kTensor[] = R"(
   // Scales, caps and masks scores of the keys from key0 on.
   const auto hide = [&](f32 (&x)[W_ROWS][W_KEYS / 8][4], int key0) {
     if (!simple) {
+      i64 at = h.m + (key0 + column) * s.m_column;
       #pragma unroll
-      for (int j = 0; j < W_KEYS / 8; ++j) {
+      for (int j = 0; j < W_KEYS / 8; ++j, at += 6 * s.m_column) {
         #pragma unroll
-        for (int e = 0; e < 2; ++e) {
-          const int key = key0 + 8 * j + column + e;
+        for (int e = 0; e < 2; ++e, at += s.m_column) {
+          const bool there = key0 + 8 * j + column + e < t.end;
           f32 one = 0;
           #if W_MASK != 0
-          if (s.m_row == 0 && key < t.end) one = w_mask_at(mask, h.m + key * s.m_column);
+          if (s.m_row == 0 && there) one = w_mask_at(mask, at);
           #endif
           #pragma unroll
           for (int i = 0; i < 2 * W_ROWS; ++i) {
@@ -346,9 +349,7 @@ constexpr char kTensor[] = R"(
             score = w_capped(s, score);
             #if W_MASK != 0
             const int r = row + 8 * i < last_query ? row + 8 * i : last_query;
-            if (s.m_row != 0 && key < t.end) {
-              one = w_mask_at(mask, h.m + r * s.m_row + key * s.m_column);
-            }
+            if (s.m_row != 0 && there) one = w_mask_at(mask, at + r * s.m_row);
             score = w_masked(score, one);
             #endif
           }
@@ -453,11 +454,10 @@ constexpr char kTensor[] = R"(
   };
   w_tile_commit();
   fetch_values(t.begin, 0);
-  if (W_AHEAD) fetch_keys(t.begin + W_STEP, 1);
   w_tile_commit();
+#if W_KEEP
   w_tile_await<1>();
   __syncthreads();
-#if W_KEEP
   #pragma unroll
   for (int f = 0; f < W_FEATURES / 16; ++f) {
     #pragma unroll
@@ -471,36 +471,6 @@ constexpr char kTensor[] = R"(
                                                                    : t.end;
   f32 x[W_ROWS][W_KEYS / 8][4];
   int stage = 0;
-#if W_AHEAD
-  // Scores of a step are computed while those of the step before become weights.
-  if (t.begin < t.end) score(x, 0);
-  for (int first = t.begin; first < t.end; first += W_STEP, stage ^= 1) {
-    // The keys of the next step and the values of this one are there; those before were used.
-    w_tile_await<0>();
-    __syncthreads();
-    fetch_values(first + W_STEP, stage ^ 1);
-    fetch_keys(first + 2 * W_STEP, stage);
-    w_tile_commit();
-    if (first + place >= end) continue;
-    hide(x, first + place);
-    raise(x);
-    if (first + W_STEP >= t.end) {
-      weigh(x, stage);
-      break;
-    }
-    f32 y[W_ROWS][W_KEYS / 8][4];
-    score(y, stage ^ 1);
-    weigh(x, stage);
-    #pragma unroll
-    for (int i = 0; i < W_ROWS; ++i) {
-      #pragma unroll
-      for (int j = 0; j < W_KEYS / 8; ++j) {
-        #pragma unroll
-        for (int e = 0; e < 4; ++e) x[i][j][e] = y[i][j][e];
-      }
-    }
-  }
-#else
   for (int first = t.begin; first < t.end; first += W_STEP, stage ^= 1) {
     w_tile_await<0>();
     __syncthreads();
@@ -513,7 +483,6 @@ constexpr char kTensor[] = R"(
     raise(x);
     weigh(x, stage);
   }
-#endif
   #pragma unroll
   for (int i = 0; i < 2 * W_ROWS; ++i) {
     f32& all = total[i / 2][i % 2];
@@ -626,12 +595,13 @@ constexpr char kFloat[] = R"(
       }
     }
     if (!simple) {
+      i64 at = h.m + (key0 + column) * s.m_column;
       #pragma unroll
-      for (int j = 0; j < W_EACH; ++j) {
-        const int key = key0 + column + W_ACROSS * j;
+      for (int j = 0; j < W_EACH; ++j, at += W_ACROSS * s.m_column) {
+        const bool there = key0 + column + W_ACROSS * j < t.end;
         f32 one = 0;
         #if W_MASK != 0
-        if (s.m_row == 0 && key < t.end) one = w_mask_at(mask, h.m + key * s.m_column);
+        if (s.m_row == 0 && there) one = w_mask_at(mask, at);
         #endif
         #pragma unroll
         for (int i = 0; i < W_ROWS; ++i) {
@@ -639,9 +609,7 @@ constexpr char kFloat[] = R"(
           #if W_MASK != 0
           const int query = t.first + line + W_DOWN * i;
           const int r = query < last_query ? query : last_query;
-          if (s.m_row != 0 && key < t.end) {
-            one = w_mask_at(mask, h.m + r * s.m_row + key * s.m_column);
-          }
+          if (s.m_row != 0 && there) one = w_mask_at(mask, at + r * s.m_row);
           x[i][j] = w_masked(x[i][j], one);
           #endif
         }
@@ -768,6 +736,10 @@ int AttentionShape::step() const { return keys * key_warps; }
 
 int AttentionShape::shared_bytes() const {
   if (form == AttentionForm::kPlain) return 0;
+  if (form == AttentionForm::kWgmma) {
+    // Tiles begin at a multiple of 1024 bytes.
+    return 1024 + 2 * (queries() * features + 2 * step() * (features + value_features));
+  }
   const bool tensor = form == AttentionForm::kTensor;
   const int key_line = features + (tensor ? 8 : 4);
   const int value_line = value_features + (tensor ? 8 : 0);
@@ -778,7 +750,7 @@ int AttentionShape::shared_bytes() const {
 }
 
 void SetFeatures(int64_t features, int64_t value_features, AttentionShape* shape) {
-  const bool tensor = shape->form == AttentionForm::kTensor;
+  const bool tensor = shape->form != AttentionForm::kFloat;
   shape->features = RoundUp(features, tensor ? 16 : 8);
   shape->value_features = RoundUp(value_features, tensor ? 16 : 32);
 }
@@ -794,11 +766,20 @@ std::string AttentionUnit(const AttentionShape& shape) {
                     shape.value_features, "\n#define W_QUERY_WARPS ", shape.query_warps,
                     "\n#define W_KEY_WARPS ", shape.key_warps, "\n#define W_ROWS ", shape.rows,
                     "\n#define W_KEYS ", shape.keys, "\n#define W_KEEP ",
-                    shape.keeps_queries ? 1 : 0, "\n#define W_AHEAD ", shape.ahead ? 1 : 0,
+                    shape.keeps_queries ? 1 : 0, "\n#define W_BLOCKS ",
+                    std::max(shape.features, shape.value_features) <= 128 ? 2 : 1,
                     "\n#define W_DOWN ", shape.down, "\n");
-    const bool tensor = shape.form == AttentionForm::kTensor;
-    absl::StrAppend(&text, tensor ? kTensorBegin : kFloatBegin, kCommon, kTiles, kKernelBegin,
-                    tensor ? kTensor : kFloat, kCombine);
+    switch (shape.form) {
+      case AttentionForm::kFloat:
+        absl::StrAppend(&text, kFloatBegin, kCommon, kTiles, kKernelBegin, kFloat, kCombine);
+        break;
+      case AttentionForm::kWgmma:
+        absl::StrAppend(&text, WgmmaPrelude(shape.step()), WgmmaKept(shape.value_features),
+                        kTensorBegin, kCommon, kTiles, attention_text::kWgmma);
+        break;
+      default:
+        absl::StrAppend(&text, kTensorBegin, kCommon, kTiles, kKernelBegin, kTensor, kCombine);
+    }
   }
   const char* mask = shape.mask == AttentionMask::kBool ? "m_bool" : "TYPE";
   text = absl::StrReplaceAll(text, {{"SEEN", mask}});

@@ -39,6 +39,9 @@ enum class AttentionForm : uint8_t {
   kPlain,   // Any dtype and any number of features; a block computes a query.
   kFloat,   // f32, in tiles.
   kTensor,  // f16 and bf16, in tiles on tensor cores.
+  // The same on those of compute capability 9.0: 64 or 128 features, whose rows are read in
+  // aligned parts. One row of queries, and warps in fours along these.
+  kWgmma,
 };
 
 struct AttentionShape {
@@ -52,9 +55,7 @@ struct AttentionShape {
   // and `keys` keys at a time. `down` is 16 for kTensor, and the rows in which lanes stand for
   // kFloat: 2 or 4.
   int query_warps = 0, key_warps = 0, rows = 0, down = 16, keys = 0;
-  // Of kTensor: queries stay in registers; scores are computed a step ahead.
-  bool keeps_queries = false;
-  bool ahead = false;
+  bool keeps_queries = false;  // In registers (kTensor).
 
   int threads() const;
   int queries() const;  // Of a block.

@@ -198,12 +198,25 @@ TEST_F(CudaNvrtc, CompilesAttention) {
     ExpectCompiles(AttentionUnit(shape), shape.form == AttentionForm::kPlain ? 1 : 2);
   };
   for (const DType dtype : {DType::kF32, DType::kBF16}) {
-    for (const int64_t features : {64, 128, 256}) {
-      expect(dtype, AttentionMask::kNone, 1, features);
+    for (const int64_t features : {64, 128}) {
+      expect(dtype, AttentionMask::kNone, 1024, features);
       expect(dtype, AttentionMask::kAdded, 1024, features);
+      expect(dtype, AttentionMask::kAdded, 1, features);
     }
+    // With masks a few bytes are spilled.
+    expect(dtype, AttentionMask::kNone, 1, 256);
+    expect(dtype, AttentionMask::kNone, 1024, 256);
     expect(dtype, AttentionMask::kBool, 64, 80);
     expect(dtype, AttentionMask::kNone, 64, 257);
+  }
+  archs_ = {"sm_90a"};
+  for (const int64_t features : {64, 128}) {
+    for (const AttentionMask mask : {AttentionMask::kNone, AttentionMask::kAdded}) {
+      AttentionShape shape = WgmmaAttention(features, features);
+      shape.dtype = DType::kBF16;
+      shape.mask = mask;
+      ExpectCompiles(AttentionUnit(shape), 1);
+    }
   }
 }
 
