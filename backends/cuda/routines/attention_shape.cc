@@ -50,6 +50,13 @@ void SetSplits(const AttentionShape& shape, AttentionSizes* sizes) {
   sizes->splits = std::max<int64_t>(1, CeilDiv(sizes->keys, sizes->split_keys));
 }
 
+// The kernel reads rows of 64 or 128 features in aligned parts.
+bool FitsWgmma(const AttentionShape& shape, const AttentionSizes& sizes) {
+  return shape.form == AttentionForm::kTensor && sizes.features == sizes.value_features &&
+         (sizes.features == 64 || sizes.features == 128) && sizes.keys > 0 && sizes.q_groups == 1 &&
+         sizes.k_groups == 1 && sizes.v_groups == 1;
+}
+
 }  // namespace
 
 AttentionShape WgmmaAttention(int64_t features, int64_t value_features) {
@@ -63,15 +70,29 @@ AttentionShape WgmmaAttention(int64_t features, int64_t value_features) {
   return shape;
 }
 
-void ChooseAttention(bool tensor_cores, int max_shared_bytes, AttentionShape* shape,
-                     AttentionSizes* sizes) {
+void ChooseAttention(const AttentionDevice& device, AttentionShape* shape, AttentionSizes* sizes) {
   const int64_t features = std::max(sizes->features, sizes->value_features);
   shape->form = shape->dtype == DType::kF32 ? AttentionForm::kFloat : AttentionForm::kTensor;
   const bool tiled = features <= kMaxAttentionFeatures &&
                      std::min(sizes->features, sizes->value_features) > 0 &&
-                     (shape->form == AttentionForm::kFloat || tensor_cores);
+                     (shape->form == AttentionForm::kFloat || device.tensor_cores);
   const bool tensor = shape->form == AttentionForm::kTensor;
   const bool plain_scores = shape->mask == AttentionMask::kNone && !shape->cap;
+  if (tiled && device.wgmma && FitsWgmma(*shape, *sizes)) {
+    const AttentionShape wgmma = WgmmaAttention(sizes->features, sizes->value_features);
+    const int64_t tiles = CeilDiv(sizes->queries, wgmma.queries());
+    if (wgmma.queries() < 2 * sizes->queries && 2 * tiles * sizes->heads >= kProcessors &&
+        wgmma.shared_bytes() <= device.shared_bytes) {
+      const AttentionShape own = *shape;
+      *shape = wgmma;
+      shape->dtype = own.dtype;
+      shape->mask = own.mask;
+      shape->cap = own.cap;
+      sizes->tiles = tiles;
+      SetSplits(*shape, sizes);
+      return;
+    }
+  }
   bool found = false;
   for (const Tile& tile : tiled ? TilesOf(shape->form, features) : std::vector<Tile>()) {
     AttentionShape next = *shape;
@@ -82,7 +103,7 @@ void ChooseAttention(bool tensor_cores, int max_shared_bytes, AttentionShape* sh
     next.down = tile.down;
     next.keeps_queries = tile.keeps_queries;
     SetFeatures(sizes->features, sizes->value_features, &next);
-    if (next.shared_bytes() > max_shared_bytes) continue;
+    if (next.shared_bytes() > device.shared_bytes) continue;
     // With masks, two rows of accumulators leave too few registers.
     if (tensor && tile.rows > 1 && !plain_scores) continue;
     *shape = next;

@@ -11,10 +11,15 @@ namespace weft::cuda {
 // The shape of kWgmma, without dtype, mask and cap.
 AttentionShape WgmmaAttention(int64_t features, int64_t value_features);
 
+struct AttentionDevice {
+  bool tensor_cores = false;
+  bool wgmma = false;
+  int shared_bytes = 0;  // Most of a block.
+};
+
 // Sets the form and the tiles of `shape`, whose dtype, mask and cap are set, and the splits and the
-// tiles of `sizes`. They depend on the arguments alone and not on the number of multiprocessors.
-void ChooseAttention(bool tensor_cores, int max_shared_bytes, AttentionShape* shape,
-                     AttentionSizes* sizes);
+// tiles of `sizes`. They do not depend on the number of multiprocessors.
+void ChooseAttention(const AttentionDevice& device, AttentionShape* shape, AttentionSizes* sizes);
 
 }  // namespace weft::cuda
 

@@ -237,5 +237,26 @@ TEST_F(CudaAttentionKernels, ScalesCapsAndScoresThatGrow) {
   ExpectAttention(p);
 }
 
+TEST(CudaAttentionShape, WgmmaNeedsAlignedRowsAndManyBlocks) {
+  const auto form = [](int64_t heads, int64_t features, int64_t groups, bool wgmma = true) {
+    AttentionSizes sizes;
+    sizes.heads = heads;
+    sizes.queries = sizes.keys = 512;
+    sizes.features = sizes.value_features = features;
+    sizes.q_groups = sizes.k_groups = 1;
+    sizes.v_groups = groups;
+    AttentionShape shape;
+    shape.dtype = DType::kBF16;
+    ChooseAttention({true, wgmma, 227 << 10}, &shape, &sizes);
+    return shape.form;
+  };
+  EXPECT_EQ(form(96, 64, 1), AttentionForm::kWgmma);
+  EXPECT_EQ(form(96, 128, 1), AttentionForm::kWgmma);
+  EXPECT_EQ(form(96, 128, 1, false), AttentionForm::kTensor);
+  EXPECT_EQ(form(96, 64, 0), AttentionForm::kTensor);
+  EXPECT_EQ(form(96, 96, 1), AttentionForm::kTensor);
+  EXPECT_EQ(form(4, 64, 1), AttentionForm::kTensor);
+}
+
 }  // namespace
 }  // namespace weft::cuda

@@ -193,7 +193,7 @@ TEST_F(CudaNvrtc, CompilesAttention) {
     sizes.queries = queries;
     sizes.keys = 1024;
     sizes.features = sizes.value_features = features;
-    ChooseAttention(true, 163 << 10, &shape, &sizes);
+    ChooseAttention({true, false, 163 << 10}, &shape, &sizes);
     SCOPED_TRACE(absl::StrCat(DTypeName(dtype), " queries ", queries, " features ", features));
     ExpectCompiles(AttentionUnit(shape), shape.form == AttentionForm::kPlain ? 1 : 2);
   };
