@@ -206,8 +206,9 @@ absl::StatusOr<std::unique_ptr<StepCode>> MakeAttention(const RoutineContext& co
   if (mask.present()) {
     shape.mask = mask.dtype == DType::kBool ? AttentionMask::kBool : AttentionMask::kAdded;
   }
-  ChooseAttention({device.has_tensor_cores(), device.has_wgmma(), device.max_shared_bytes()},
-                  &shape, &sizes);
+  // The kernel of wgmma passes on the emulation, but has not run on a GPU yet.
+  constexpr bool kWgmma = false;
+  ChooseAttention({device.has_tensor_cores(), kWgmma, device.max_shared_bytes()}, &shape, &sizes);
   WEFT_ASSIGN_OR_RETURN(const auto module, context.units.Find(AttentionUnit(shape)));
   const int64_t rows = sizes.heads * sizes.queries;
   const int64_t scratch =
