@@ -20,13 +20,11 @@ struct Tile {
 };
 
 // From the most queries of a block to the fewest. Blocks of the first tiles fit twice in the shared
-// memory of a multiprocessor; the tiles were the fastest ones of some ten on an H200.
+// memory of a multiprocessor. Of some ten, these were among the fastest on an H200, and have no
+// more accumulators than registers.
 std::vector<Tile> TilesOf(AttentionForm form, int64_t features) {
   if (form == AttentionForm::kTensor) {
     if (features <= 64) return {{4, 1, 1, 16, 64, true}, {1, 4, 1, 16, 32}, {1, 4, 1, 16, 16}};
-    if (features <= 128) {
-      return {{4, 1, 2, 16, 32}, {4, 1, 1, 16, 64}, {1, 4, 1, 16, 16}, {1, 2, 1, 16, 16}};
-    }
     return {{4, 1, 1, 16, 32}, {1, 4, 1, 16, 16}, {1, 2, 1, 16, 16}};
   }
   if (features <= 64) return {{4, 1, 4, 4, 64}, {2, 2, 4, 2, 32}, {1, 4, 1, 2, 16}};
@@ -76,8 +74,6 @@ void ChooseAttention(const AttentionDevice& device, AttentionShape* shape, Atten
   const bool tiled = features <= kMaxAttentionFeatures &&
                      std::min(sizes->features, sizes->value_features) > 0 &&
                      (shape->form == AttentionForm::kFloat || device.tensor_cores);
-  const bool tensor = shape->form == AttentionForm::kTensor;
-  const bool plain_scores = shape->mask == AttentionMask::kNone && !shape->cap;
   if (tiled && device.wgmma && FitsWgmma(*shape, *sizes)) {
     const AttentionShape wgmma = WgmmaAttention(sizes->features, sizes->value_features);
     const int64_t tiles = CeilDiv(sizes->queries, wgmma.queries());
@@ -104,8 +100,6 @@ void ChooseAttention(const AttentionDevice& device, AttentionShape* shape, Atten
     next.keeps_queries = tile.keeps_queries;
     SetFeatures(sizes->features, sizes->value_features, &next);
     if (next.shared_bytes() > device.shared_bytes) continue;
-    // With masks, two rows of accumulators leave too few registers.
-    if (tensor && tile.rows > 1 && !plain_scores) continue;
     *shape = next;
     found = true;
     sizes->tiles = CeilDiv(sizes->queries, next.queries());

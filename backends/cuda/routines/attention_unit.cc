@@ -93,6 +93,7 @@ W_KERNEL(256) weft_attention(W_IN(TYPE) q, W_IN(TYPE) k, W_IN(TYPE) v, W_IN(SEEN
         f32 score = -w_inf32();
         if (key < end) {
           score = 0;
+          #pragma unroll 2
           for (i64 f = 0; f < s.features; ++f) {
             score = w_fma((f32)w_load(q, h.q + query * s.q_row + f * s.q_column),
                           (f32)w_load(k, h.k + key * s.k_row + f * s.k_column), score);
@@ -116,6 +117,7 @@ W_KERNEL(256) weft_attention(W_IN(TYPE) q, W_IN(TYPE) k, W_IN(TYPE) v, W_IN(SEEN
           const i64 c = column + threadIdx.x + 256 * i;
           if (c >= s.value_features) continue;
           f32 sum = sums[i] * again;
+          #pragma unroll 2
           for (int j = 0; j < count; ++j) {
             sum = w_fma(weights[j], (f32)w_load(v, h.v + (key0 + j) * s.v_row + c * s.v_column), sum);
           }

@@ -201,9 +201,9 @@ TEST_F(CudaNvrtc, CompilesAttention) {
     for (const int64_t features : {64, 128}) {
       expect(dtype, AttentionMask::kNone, 1024, features);
       expect(dtype, AttentionMask::kAdded, 1024, features);
-      expect(dtype, AttentionMask::kAdded, 1, features);
+      expect(dtype, AttentionMask::kNone, 1, features);
     }
-    // With masks a few bytes are spilled.
+    // Other kernels with masks spill a few bytes on some architectures.
     expect(dtype, AttentionMask::kNone, 1, 256);
     expect(dtype, AttentionMask::kNone, 1024, 256);
     expect(dtype, AttentionMask::kBool, 64, 80);
