@@ -85,8 +85,9 @@ absl::StatusOr<std::string> DescribeMemory(const Plan& plan) {
       constant_bytes += constant.tensor.bytes();
     }
   }
-  std::string text = absl::StrCat("// memory", sizes.text(), ": arena ", layout->arena_bytes, " bytes (",
-                                  all_bytes, " without reuse), constants ", constant_bytes, "\n");
+  std::string text =
+      absl::StrCat("// memory", sizes.text(), ": arena ", layout->arena_bytes, " bytes (",
+                   all_bytes, " without reuse), constants ", constant_bytes, "\n");
   if (rows.empty()) return text;
   std::stable_sort(rows.begin(), rows.end(),
                    [](const Row& a, const Row& b) { return a.offset < b.offset; });

@@ -54,7 +54,7 @@ bool IsTensorCoreType(const Plan& plan, const Step& step) {
           plan.buffers[step.args[0].buffer].dtype == DType::kBF16);
 }
 
-// "0.01 bytes", "3.20 flops"; "?" if the sizes are not known.
+// "0.01 by bytes", "3.20 by flops"; "?" if the sizes are not known.
 std::string FloorOf(const Plan& plan, const Step& step, const ExampleSizes& sizes,
                     const GpuModel& model) {
   const StepCost cost = CostOf(plan, step);
@@ -66,7 +66,7 @@ std::string FloorOf(const Plan& plan, const Step& step, const ExampleSizes& size
       static_cast<double>(*flops) / (tensor ? model.tensor_gflops : model.f32_gflops);
   const double by_bytes = static_cast<double>(*bytes) / model.gbytes_per_second;
   constexpr double kNanosPerMicro = 1e3;
-  return absl::StrFormat("%.2f %s", std::max(by_flops, by_bytes) / kNanosPerMicro,
+  return absl::StrFormat("%.2f by %s", std::max(by_flops, by_bytes) / kNanosPerMicro,
                          by_flops > by_bytes ? "flops" : "bytes");
 }
 
