@@ -154,9 +154,9 @@ TEST(CudaMatmul, ReadsFewerBitsOfFloats) {
   EXPECT_NE(Difference(medium, highest, {1e-5, 1e-5}), "");
   // Numbers that no TF32 number is above; infinity and NaN.
   for (const char* precision : {"high", "medium"}) {
-    EmulatedProgram program(text, {{"cuda-driver", "emulated"},
-                                   {"cuda-cublaslt", "none"},
-                                   {"f32-precision", precision}});
+    EmulatedProgram program(
+        text,
+        {{"cuda-driver", "emulated"}, {"cuda-cublaslt", "none"}, {"f32-precision", precision}});
     HostTensor x = Ramp({5, 120});
     float* const values = x.data<float>();
     values[130] = std::numeric_limits<float>::quiet_NaN();
