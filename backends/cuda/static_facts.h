@@ -18,9 +18,8 @@ namespace weft::cuda {
 // launches that are shorter than a few microseconds are slower. Nested plans are left out.
 //
 //   // code for H200 (sm_90) for s0=2
-//   // step  kernel     blocks  threads  registers  spills  shared  blocks/SM  occupancy  floor us
-//   //    0  weft_k0         2      128         32       0    4096         14        88%  0.01 by
-//   bytes
+//   // step  kernel blocks  threads  registers  spills  shared  blocks/SM  occupancy  floor us
+//   //    0  k0          2      128         32       0    4096         14        88%  0.01 by bytes
 absl::StatusOr<std::string> DescribeCode(const Plan& plan, const NvrtcApi& nvrtc,
                                          const GpuModel& model);
 

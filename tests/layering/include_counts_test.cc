@@ -49,7 +49,7 @@ const std::map<std::string, int>& Hot() {
       {"lowering/plan.h", 230},
       {"passes/engine/logs.h", 230},
       {"passes/engine/pass_context.h", 230},
-      {"passes/engine/remarks.h", 230},
+      {"passes/engine/remarks.h", 235},
   };
   return rows;
 }
