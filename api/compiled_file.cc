@@ -21,6 +21,7 @@
 #include "api/version.h"
 #include "backends/cpu/aot/shared_object.h"
 #include "backends/cpu/standalone/standalone.h"
+#include "backends/step_reference.h"
 #include "base/annotate.h"
 #include "base/status_macros.h"
 #include "graph/ir/graph.h"
@@ -28,6 +29,8 @@
 #include "graph/target/target_text.h"
 #include "graph/tensor/tensor.h"
 #include "lowering/lower.h"
+#include "lowering/plan_constants.h"
+#include "lowering/plan_facts.h"
 #include "lowering/plan_verifier.h"
 #include "passes/sizes/needs.h"
 #include "serialize/flat/weftb_builder.h"
@@ -109,6 +112,37 @@ std::string Difference(const Tensors& got, const Tensors& want, CompiledCheck* c
   return "";
 }
 
+// Adds to the plan's constants the copies that routines make of them in a run.
+absl::Status PackConstants(const Graph& main, const Backend& backend, Plan* plan) {
+  if (backend.name() != "cpu") {
+    return absl::InvalidArgumentError(
+        absl::StrCat("weights are packed for cpu, not for ", backend.name()));
+  }
+  cpu::StandaloneOptions options;
+  options.evaluator = &OpEvaluator();
+  WEFT_ASSIGN_OR_RETURN(Plan trial, Lower(main, backend.target()));
+  WEFT_ASSIGN_OR_RETURN(const auto program, cpu::Standalone::Create(std::move(trial), options));
+  absl::Status status;
+  for (const PlannedRun& run : PlanRuns(main, /*edges=*/false, /*more_runs=*/0)) {
+    SeedOptions seed;
+    seed.values = run.values;
+    seed.sizes = run.sizes;
+    WEFT_ASSIGN_OR_RETURN(const Tensors inputs, MakeSeededInputs(main, seed));
+    Tensors outputs;
+    status = program->Run(inputs, &outputs);
+    if (status.ok()) break;
+  }
+  // Inputs of all sizes may be refused because of their data.
+  if (!status.ok()) return Annotate(status, "no run to find the layouts of the weights");
+  if (plan->constants == nullptr) return absl::OkStatus();
+  auto constants = std::make_shared<PlanConstants>(*plan->constants);
+  for (auto& [number, packed] : program->Packed()) {
+    constants->by_number[number].packed.push_back(std::move(packed));
+  }
+  SetConstants(std::move(constants), plan);
+  return absl::OkStatus();
+}
+
 absl::StatusOr<Plan> PlanOf(Module& module, const Backend& backend,
                             const CompiledFileOptions& options) {
   if (!backend.runs_plans()) {
@@ -122,6 +156,7 @@ absl::StatusOr<Plan> PlanOf(Module& module, const Backend& backend,
   WEFT_ASSIGN_OR_RETURN(Plan plan, Lower(*module.main(), backend.target()));
   WEFT_RETURN_IF_ERROR(VerifyPlan(plan));
   if (!options.names) StripPlanNames(&plan);
+  if (options.pack) WEFT_RETURN_IF_ERROR(PackConstants(*module.main(), backend, &plan));
   return plan;
 }
 

@@ -22,6 +22,10 @@ struct CompiledFileOptions {
   bool graph = true;
   // Write the names of source nodes, which messages and traces show.
   bool names = true;
+  // Write the weights also as the routines of the CPU read them, for the instruction set of this
+  // machine: a program then packs no copies of them, and shares them with other processes. The file
+  // is larger by their size. Runs the plan once to find them.
+  bool pack = false;
   std::string pipeline;      // The passes that the module went through; for information.
   uint64_t source_hash = 0;  // HashSource() of the module before them; 0: unknown.
 };

@@ -33,6 +33,7 @@ struct Options {
   std::string output;
   std::string compiler = "c++";
   std::string strip;
+  bool pack = false;
   bool check = false;
   int64_t seed = 0;
   std::string log;
@@ -55,6 +56,9 @@ FlagSet MakeFlags(Options* o) {
   flags.String("strip", &o->strip, "PART,...",
                "Leave out parts: names, those of source nodes in traces and messages;\n"
                "graph, so that the file holds the plan alone");
+  flags.Bool("pack", &o->pack,
+             "Also write the weights as the routines of this machine's CPU read them:\n"
+             "programs start sooner and share them, and the file is larger");
   flags.Bool("check", &o->check,
              "Read the file back and compare it with the model on the reference,\n"
              "for several sizes and seeded inputs; exit status 1 if they differ");
@@ -101,6 +105,7 @@ absl::StatusOr<int> Run(const Options& o, const std::vector<std::string>& positi
         "expected one model and -o FILE.weftb or -o FILE.so; --help shows how");
   }
   CompiledFileOptions file;
+  file.pack = o.pack;
   WEFT_RETURN_IF_ERROR(ReadStrip(o.strip, &file));
   Extensions extensions;
   WEFT_RETURN_IF_ERROR(o.pipeline.LoadExtensions(extensions));

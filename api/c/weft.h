@@ -171,6 +171,7 @@ typedef struct weft_file_options {
   const char* passes;  /* Null: the target's own pipeline. */
   int32_t strip_graph; /* 1: the plan alone. */
   int32_t strip_names; /* 1: without the names of source nodes. */
+  int32_t pack;        /* 1: weights also as the routines of this machine's CPU read them. */
 } weft_file_options;
 
 /* --- Own ops ----------------------------------------------------------------------------------

@@ -69,6 +69,16 @@ absl::Status WeftbBuilder::AddConstant(uint64_t id, const HostTensor& tensor) {
       absl::StrCat("two constants have the content id 0x", absl::Hex(id, absl::kZeroPad16)));
 }
 
+absl::Status WeftbBuilder::AddPacked(uint64_t weight, absl::string_view layout,
+                                     const HostTensor& packed) {
+  WEFT_CHECK(by_id_.contains(weight)) << "the constant is added first";
+  for (const Packed& other : packed_) {
+    if (other.weight == weight && other.layout == layout) return absl::OkStatus();
+  }
+  packed_.push_back({weight, packed.Fingerprint(), std::string(layout)});
+  return AddConstant(packed_.back().packed, packed);
+}
+
 int WeftbBuilder::AddTarget(absl::string_view name, absl::string_view text) {
   for (size_t i = 0; i < targets_.size(); ++i) {
     if (targets_[i].name == name && targets_[i].text == text) return static_cast<int>(i);
@@ -136,6 +146,7 @@ absl::Status WeftbBuilder::CheckLimits() const {
     }
     bytes += plan.function.size();
   }
+  for (const Packed& packed : packed_) bytes += packed.layout.size();
   if (bytes <= kMaxWeftbStrings) return absl::OkStatus();
   return absl::ResourceExhaustedError(
       absl::StrCat("targets and pipeline pass ", kMaxWeftbStrings, " bytes"));
@@ -170,15 +181,20 @@ std::string WeftbBuilder::MakeMeta(const Layout& layout) const {
     const size_t segment = i + (graph_ ? 1 : 0);
     plans.push_back(flat::CreatePlan(fbb, function, plans_[i].target, segment));
   }
+  std::vector<flatbuffers::Offset<flat::Packed>> packed;
+  for (const Packed& p : packed_) {
+    packed.push_back(flat::CreatePacked(fbb, p.weight, fbb.CreateString(p.layout), p.packed));
+  }
   const auto producer_at = fbb.CreateString(producer);
   const auto pipeline_at = fbb.CreateString(pipeline);
   const auto segments_at = fbb.CreateVector(segments);
   const auto constants_at = fbb.CreateVector(constants);
   const auto targets_at = fbb.CreateVector(targets);
   const auto plans_at = fbb.CreateVector(plans);
+  const auto packed_at = fbb.CreateVector(packed);
   flat::FinishFileBuffer(
       fbb, flat::CreateFile(fbb, producer_at, pipeline_at, source_hash, segments_at, constants_at,
-                            graph_ ? 0 : -1, targets_at, plans_at));
+                            graph_ ? 0 : -1, targets_at, plans_at, packed_at));
   return WithHeader({reinterpret_cast<const char*>(fbb.GetBufferPointer()), fbb.GetSize()},
                     layout.file_bytes);
 }

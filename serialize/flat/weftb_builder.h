@@ -29,6 +29,9 @@ class WeftbBuilder {
   // `id` is the tensor's content id. Does nothing if the tensor is there already; InvalidArgument
   // if another tensor has this id.
   absl::Status AddConstant(uint64_t id, const HostTensor& tensor);
+  // Adds a copy of the constant with content id `weight` that has another layout. Does nothing if
+  // there is one of this layout.
+  absl::Status AddPacked(uint64_t weight, absl::string_view layout, const HostTensor& packed);
   // Index of the target. Targets of equal name and text are one.
   int AddTarget(absl::string_view name, absl::string_view text);
   // AlreadyExists if the function has a plan for the target.
@@ -52,6 +55,11 @@ class WeftbBuilder {
     int target = 0;
     std::string text;
   };
+  struct Packed {
+    uint64_t weight = 0;
+    uint64_t packed = 0;
+    std::string layout;
+  };
   struct Layout;
 
   std::vector<absl::string_view> Texts() const;
@@ -67,6 +75,7 @@ class WeftbBuilder {
   absl::flat_hash_map<uint64_t, size_t> by_id_;
   std::vector<Target> targets_;
   std::vector<Plan> plans_;
+  std::vector<Packed> packed_;
 };
 
 }  // namespace weft

@@ -110,6 +110,7 @@ class Checker {
     WEFT_RETURN_IF_ERROR(CheckConstants());
     WEFT_RETURN_IF_ERROR(CheckTargets());
     WEFT_RETURN_IF_ERROR(CheckPlans());
+    WEFT_RETURN_IF_ERROR(CheckPacked());
     const int graph = file_.graph();
     if (graph < -1) return Bad("the graph is in segment ", graph);
     if (graph >= 0) WEFT_RETURN_IF_ERROR(CheckText(graph, "the graph"));
@@ -229,6 +230,32 @@ class Checker {
       WEFT_RETURN_IF_ERROR(CheckText(plan.segment(), absl::StrCat("plan ", i)));
       out_.plans.push_back(
           {function, static_cast<int>(plan.target()), static_cast<int>(plan.segment())});
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status CheckPacked() {
+    if (SizeOf(file_.packed()) > kMaxWeftbConstants) {
+      return Bad(SizeOf(file_.packed()), " packed constants; the limit is ", kMaxWeftbConstants);
+    }
+    absl::flat_hash_set<std::pair<uint64_t, absl::string_view>> seen;
+    for (size_t i = 0; i < SizeOf(file_.packed()); ++i) {
+      const flat::Packed& packed = *file_.packed()->Get(i);
+      const absl::string_view layout = View(packed.layout());
+      if (layout.size() > kMaxWeftbName) {
+        return Bad("packed constant ", i, ": the name of the layout has more than ", kMaxWeftbName,
+                   " bytes");
+      }
+      for (const uint64_t id : {packed.weight(), packed.packed()}) {
+        if (ids_.contains(id)) continue;
+        return Bad("packed constant ", i, ": there is no constant of content 0x",
+                   absl::Hex(id, absl::kZeroPad16));
+      }
+      if (!seen.emplace(packed.weight(), layout).second) {
+        return Bad("packed constant ", i, ": there is one of layout \"", PrintableName(layout),
+                   "\" already");
+      }
+      out_.packed.push_back({packed.weight(), packed.packed(), layout});
     }
     return absl::OkStatus();
   }

@@ -49,6 +49,11 @@ struct WeftbContents {
     int target = 0;
     int segment = 0;
   };
+  struct Packed {
+    uint64_t weight = 0;  // Ids of constants.
+    uint64_t packed = 0;
+    absl::string_view layout;
+  };
   uint16_t minor = 0;  // The minor version that the file was written in.
   absl::string_view producer, pipeline;
   uint64_t source_hash = 0;
@@ -57,6 +62,7 @@ struct WeftbContents {
   int graph = -1;  // Index of a segment; -1: none.
   std::vector<Target> targets;
   std::vector<Plan> plans;
+  std::vector<Packed> packed;
 };
 
 class WeftbFile {

@@ -1,9 +1,13 @@
 #include "serialize/flat/weftb_plan.h"
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "base/annotate.h"
 #include "base/out_of_memory.h"
@@ -45,12 +49,40 @@ std::string NameOf(const HostTensor& tensor, const Plan& plan) {
   return "";
 }
 
+// Gives the plan the packed copies of its constants. `ids` are those of the constants by address.
+absl::Status AddPacked(const WeftbFile& file,
+                       const absl::flat_hash_map<const uint8_t*, uint64_t>& ids,
+                       WeftbConstants* constants, Plan* plan) {
+  if (file.contents().packed.empty() || plan->constants == nullptr) return absl::OkStatus();
+  absl::flat_hash_map<uint64_t, std::vector<PackedConstant>> by_weight;
+  absl::flat_hash_set<uint64_t> read;
+  for (const auto& [address, id] : ids) read.insert(id);
+  for (const WeftbContents::Packed& packed : file.contents().packed) {
+    if (!read.contains(packed.weight)) continue;
+    by_weight[packed.weight].push_back(
+        {std::string(packed.layout), constants->Find(packed.packed)});
+  }
+  WEFT_RETURN_IF_ERROR(constants->status());
+  auto all = std::make_shared<PlanConstants>(*plan->constants);
+  for (auto& [number, constant] : all->by_number) {
+    const auto id = ids.find(constant.tensor.raw());
+    if (id != ids.end()) constant.packed = by_weight[id->second];
+  }
+  SetConstants(std::move(all), plan);
+  return absl::OkStatus();
+}
+
 absl::StatusOr<Plan> ReadPlan(const WeftbFile& file, const WeftbContents::Plan& entry,
                               const WeftbPlanOptions& options, PlanParser parse) {
   WEFT_ASSIGN_OR_RETURN(const absl::string_view text, file.Text(entry.segment));
   const std::string name = absl::StrCat(file.name(), ", plan of @", PrintableName(entry.function));
   WeftbConstants constants(file);
-  const auto find = [&](uint64_t id, Type) { return constants.Find(id); };
+  absl::flat_hash_map<const uint8_t*, uint64_t> ids;
+  const auto find = [&](uint64_t id, Type) {
+    HostTensor tensor = constants.Find(id);
+    if (tensor.valid()) ids.emplace(tensor.raw(), id);
+    return tensor;
+  };
   auto plan = parse(text, find, name);
   WEFT_RETURN_IF_ERROR(constants.status());
   WEFT_RETURN_IF_ERROR(plan.status());
@@ -59,6 +91,7 @@ absl::StatusOr<Plan> ReadPlan(const WeftbFile& file, const WeftbContents::Plan& 
         absl::StrCat(name, ": the text is of @", PrintableName(plan->name)));
   }
   WEFT_RETURN_IF_ERROR(Annotate(VerifyPlan(*plan), name));
+  WEFT_RETURN_IF_ERROR(AddPacked(file, ids, &constants, &*plan));
   if (options.check_weights) {
     WEFT_RETURN_IF_ERROR(
         constants.CheckContents([&](const HostTensor& tensor) { return NameOf(tensor, *plan); }));
@@ -71,7 +104,11 @@ absl::StatusOr<Plan> ReadPlan(const WeftbFile& file, const WeftbContents::Plan& 
 absl::Status AddPlanToWeftb(const Plan& plan, int target, WeftbBuilder* builder) {
   if (plan.constants != nullptr) {
     for (const auto& [number, constant] : plan.constants->by_number) {
-      WEFT_RETURN_IF_ERROR(builder->AddConstant(constant.tensor.Fingerprint(), constant.tensor));
+      const uint64_t id = constant.tensor.Fingerprint();
+      WEFT_RETURN_IF_ERROR(builder->AddConstant(id, constant.tensor));
+      for (const PackedConstant& packed : constant.packed) {
+        WEFT_RETURN_IF_ERROR(builder->AddPacked(id, packed.layout, packed.data));
+      }
     }
   }
   return builder->AddPlan(plan.name, target, PrintPlan(plan, PlanForm::kSelfContained));

@@ -17,7 +17,8 @@ namespace weft {
 class WeftbBuilder;
 class WeftbFile;
 
-// Adds the plan, as self-contained text, and its constants. `target` is an index in the builder.
+// Adds the plan, as self-contained text, and its constants with their packed copies. `target` is an
+// index in the builder.
 absl::Status AddPlanToWeftb(const Plan& plan, int target, WeftbBuilder* builder);
 
 // How a plan's text is read: without ops, or, as ParsePlan does, with those of a registry.
@@ -31,8 +32,9 @@ struct WeftbPlanOptions {
   bool check_weights = true;
 };
 
-// The plan of the function for the target of that name, verified (plan_verifier.h). Constants are
-// views of the file. NotFound lists the plans that the file has. Errors name the file.
+// The plan of the function for the target of that name, verified (plan_verifier.h). Constants,
+// and their packed copies, are views of the file. NotFound lists the plans that the file has.
+// Errors name the file.
 absl::StatusOr<Plan> ReadPlanFromWeftb(const WeftbFile& file, absl::string_view function,
                                        absl::string_view target,
                                        const WeftbPlanOptions& options = {},

@@ -154,6 +154,7 @@ weft_error* ModuleCompile(const weft_module* module, const char* path,
     CompiledFileOptions file;
     file.graph = given.strip_graph == 0;
     file.names = given.strip_names == 0;
+    file.pack = given.pack != 0;
     file.pipeline = compile.passes;
     file.source_hash = HashSource(*module->value);
     const std::unique_ptr<Module> copy = module->value->Clone();

@@ -3,8 +3,13 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "backends/runtime/host_memory.h"
+#include "base/align.h"
 #include "base/mapped_memory.h"
+#include "graph/tensor/tensor.h"
+#include "lowering/plan_constants.h"
 
 namespace weft::cpu {
 namespace {
@@ -22,6 +27,16 @@ void PackPanel(const WeightView& view, const float* data, const WeightPanel& pan
     pack.to = to + t * view.depth * panel.vectors * table.lanes;
     table.pack(pack);
   }
+}
+
+int NumberOf(int64_t key) { return static_cast<int>(key & 0xffffffff); }
+
+// All that the packed floats depend on, but the elements. Files have these names: panels that are
+// laid out in another way need others.
+std::string LayoutOf(int64_t key, const WeightView& view, const GemmTable& table) {
+  return absl::StrCat("panels of ", table.vectors, "x", table.lanes, ": element ", key >> 32, ", ",
+                      view.columns, " columns by ", view.column, ", depth ", view.depth, " by ",
+                      view.step, ", taps at ", absl::StrJoin(view.tap, " "));
 }
 
 }  // namespace
@@ -60,10 +75,21 @@ std::shared_ptr<const PackedPanels> PanelWeights::Get(int64_t key, const WeightV
   packed->panels = PanelsFor(view.columns, view.length(), table);
   const WeightPanel& last = packed->panels.back();
   const int64_t floats = last.offset + last.vectors * table.lanes * view.length();
+  const std::string layout = LayoutOf(key, view, table);
+  if (const HostTensor* const copy = FindCopy(key, layout, floats)) {
+    packed->floats = copy->data<float>();
+    packed->num_floats = floats;
+    packed->memory = copy->buffer();
+    keys_.insert(key);
+    found = std::move(packed);
+    return found;
+  }
   packed->memory = AllocateAligned(floats * 4, profiler::MemoryCategory::kParameter);
   if (packed->memory == nullptr) return nullptr;
-  const float* data = view.load ? static_cast<const float*>(view.load()) : view.data;
   float* to = reinterpret_cast<float*>(packed->memory->data());
+  packed->floats = to;
+  packed->num_floats = floats;
+  const float* data = view.load ? static_cast<const float*>(view.load()) : view.data;
   const int64_t n = static_cast<int64_t>(packed->panels.size());
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
   for (int64_t i = 0; i < n; ++i) {
@@ -74,8 +100,34 @@ std::shared_ptr<const PackedPanels> PanelWeights::Get(int64_t key, const WeightV
   }
   bytes_ += floats * 4;
   keys_.insert(key);
+  if (key >= 0) own_.push_back({key, layout, packed});
   found = std::move(packed);
   return found;
+}
+
+const HostTensor* PanelWeights::FindCopy(int64_t key, const std::string& layout,
+                                         int64_t floats) const {
+  if (key < 0 || constants_ == nullptr) return nullptr;
+  const auto constant = constants_->by_number.find(NumberOf(key));
+  if (constant == constants_->by_number.end()) return nullptr;
+  for (const PackedConstant& packed : constant->second.packed) {
+    const HostTensor& data = packed.data;
+    if (packed.layout != layout || data.dtype() != DType::kF32 || data.numel() != floats ||
+        !data.is_contiguous() || reinterpret_cast<uintptr_t>(data.raw()) % kCacheLine != 0) {
+      continue;
+    }
+    return &data;
+  }
+  return nullptr;
+}
+
+std::vector<std::pair<int, PackedConstant>> PanelWeights::Packed() const {
+  std::vector<std::pair<int, PackedConstant>> packed;
+  for (const Own& own : own_) {
+    auto data = HostTensor::View(own.packed->memory, DType::kF32, {own.packed->num_floats});
+    if (data.ok()) packed.push_back({NumberOf(own.key), {own.layout, *std::move(data)}});
+  }
+  return packed;
 }
 
 std::shared_ptr<const HostBuffer> PanelWeights::GetPacked(std::vector<int64_t> key, int64_t floats,

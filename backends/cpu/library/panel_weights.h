@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -13,6 +15,12 @@
 #include "absl/functional/function_ref.h"
 #include "backends/cpu/kernels/gemm_tile.h"
 #include "base/host_buffer.h"
+
+namespace weft {
+class HostTensor;
+struct PackedConstant;
+struct PlanConstants;
+}  // namespace weft
 
 namespace weft::cpu {
 
@@ -41,10 +49,12 @@ struct WeightPanel {
 
 struct PackedPanels {
   std::vector<WeightPanel> panels;
-  std::shared_ptr<HostBuffer> memory;
+  const float* floats = nullptr;
+  int64_t num_floats = 0;
+  std::shared_ptr<HostBuffer> memory;  // Of the floats: packed here, or of a copy of the plan.
 
-  const float* data() const { return reinterpret_cast<const float*>(memory->data()); }
-  const float* end() const { return data() + memory->size() / sizeof(float); }
+  const float* data() const { return floats; }
+  const float* end() const { return floats + num_floats; }
 };
 
 // Divides the columns into panels, most of them of the full width.
@@ -52,7 +62,14 @@ std::vector<WeightPanel> PanelsFor(int64_t columns, int64_t length, const GemmTa
 
 class PanelWeights {
  public:
-  // Packs once per `key` and view; null if there is not enough memory.
+  // Copies of these constants replace those that Get would make. They have the names that Packed
+  // gives; others are ignored. Null: there are none.
+  void UseConstants(std::shared_ptr<const PlanConstants> constants) {
+    constants_ = std::move(constants);
+  }
+
+  // Packs once per `key` and view; null if there is not enough memory. A key that is not negative
+  // is the number of a constant in its low 32 bits, and the view's first element above them.
   std::shared_ptr<const PackedPanels> Get(int64_t key, const WeightView& view,
                                           const GemmTable& table, int threads);
   // Weights in another layout, of which equal keys mean equal contents: `pack` fills in `floats`
@@ -61,12 +78,24 @@ class PanelWeights {
                                               absl::FunctionRef<void(float*)> pack);
   // True if weights with that key are packed.
   bool Has(int64_t key) const;
+  // Copies that Get has made of constants, as UseConstants takes them, by the constant's number.
+  std::vector<std::pair<int, PackedConstant>> Packed() const;
+  // Bytes that are packed here.
   int64_t bytes() const { return bytes_; }
 
  private:
   // The key, the view without its data, and the lanes.
   using Key = std::vector<int64_t>;
+  struct Own {
+    int64_t key = 0;
+    std::string layout;
+    std::shared_ptr<const PackedPanels> packed;
+  };
+  const HostTensor* FindCopy(int64_t key, const std::string& layout, int64_t floats) const;
+
+  std::shared_ptr<const PlanConstants> constants_;
   absl::flat_hash_map<Key, std::shared_ptr<const PackedPanels>> packed_;
+  std::vector<Own> own_;  // Those that are packed here, of constants.
   absl::flat_hash_map<Key, std::shared_ptr<const HostBuffer>> others_;
   absl::flat_hash_set<int64_t> keys_;
   int64_t bytes_ = 0;

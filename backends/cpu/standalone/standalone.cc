@@ -17,6 +17,7 @@
 #include "base/out_of_memory.h"
 #include "base/status_macros.h"
 #include "lowering/check_schedule.h"
+#include "lowering/plan_constants.h"
 #include "lowering/plan_facts.h"
 
 namespace weft::cpu {
@@ -120,6 +121,7 @@ absl::StatusOr<std::unique_ptr<Standalone>> Standalone::Create(Plan plan,
   if (!options.kernels.empty()) {
     launcher.generated = std::make_unique<GivenKernels>(plans, options.kernels);
   }
+  launcher.panels.UseConstants(impl->plan.constants);
   launcher.threads = options.threads;
   launcher.dnn_threads = options.threads;
   WEFT_ASSIGN_OR_RETURN(impl->runner, PlanRunner::Create(impl->plan, impl->runtime));
@@ -131,6 +133,11 @@ absl::Status Standalone::Run(absl::Span<const HostTensor> inputs,
   absl::MutexLock lock(&impl_->mutex);
   const ThreadScope threads(impl_->launcher.dnn_threads);
   return CatchOutOfMemory([&] { return impl_->runner->Run(inputs, {}, outputs); });
+}
+
+std::vector<std::pair<int, PackedConstant>> Standalone::Packed() const {
+  absl::MutexLock lock(&impl_->mutex);
+  return impl_->launcher.panels.Packed();
 }
 
 }  // namespace weft::cpu

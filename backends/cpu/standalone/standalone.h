@@ -8,6 +8,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -19,7 +20,8 @@
 
 namespace weft {
 class StepEvaluator;
-}
+struct PackedConstant;
+}  // namespace weft
 
 namespace weft::cpu {
 
@@ -54,6 +56,10 @@ class Standalone {
   // tensor of the right type on entry is written into it; its memory must not be that of an input.
   // Without an evaluator, Unimplemented names a step whose sizes or values no routine supports.
   absl::Status Run(absl::Span<const HostTensor> inputs, std::vector<HostTensor>* outputs);
+
+  // The copies that routines have made of constants so far, by the number of the plan's constant. A
+  // plan whose constants have them (PlanConstant::packed) runs without making them.
+  std::vector<std::pair<int, PackedConstant>> Packed() const;
 
  private:
   struct Impl;

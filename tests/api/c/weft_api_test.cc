@@ -415,6 +415,7 @@ TEST(WeftApiTest, ACompiledFileRunsWithoutItsGraph) {
   weft_file_options file = {sizeof file};
   file.strip_graph = 1;
   file.strip_names = 1;
+  file.pack = 1;
   ASSERT_FINE(Weft().module_compile(module.get(), path.c_str(), &file));
   weft_module* none = nullptr;
   EXPECT_THAT(Take(Weft().module_load(path.c_str(), nullptr, &none)).message,

@@ -1,6 +1,7 @@
 #include "tests/serialize/flat/sample_files.h"
 
 #include <memory>
+#include <utility>
 
 #include "backends/cpu/kernels/isa.h"
 #include "backends/cpu/target.h"
@@ -9,6 +10,8 @@
 #include "graph/target/target_text.h"
 #include "graph/text/text.h"
 #include "lowering/lower.h"
+#include "lowering/plan_constants.h"
+#include "lowering/plan_facts.h"
 #include "serialize/flat/weftb_builder.h"
 #include "serialize/flat/weftb_module.h"
 #include "serialize/flat/weftb_plan.h"
@@ -71,7 +74,13 @@ absl::StatusOr<SampleFile> ModuleSample() {
 absl::StatusOr<SampleFile> PlanSample() {
   const std::unique_ptr<Module> module = Parse(kProgram);
   const Target target = cpu::TargetOf(cpu::Isa::kAvx2);
-  WEFT_ASSIGN_OR_RETURN(const Plan plan, Lower(*module->main(), target));
+  WEFT_ASSIGN_OR_RETURN(Plan plan, Lower(*module->main(), target));
+  // A layout that no routine knows.
+  auto constants = std::make_shared<PlanConstants>(*plan.constants);
+  for (auto& [number, constant] : constants->by_number) {
+    constant.packed = {{"test", HostTensor::FromInts(DType::kI32, {2}, {number, 7})}};
+  }
+  SetConstants(std::move(constants), &plan);
   WeftbBuilder builder;
   builder.producer = "weft test";
   builder.pipeline = "none";

@@ -298,6 +298,28 @@ TEST(WeftbHostile, GraphsAndPlans) {
       HasSubstr("plan 1: @main has a plan for this target"));
 }
 
+TEST(WeftbHostile, PackedConstants) {
+  const auto refusal = [](uint64_t weight, uint64_t packed, const std::string& layout, int times) {
+    return Refusal([&](Sample& s) {
+      for (int i = 0; i < times; ++i) {
+        auto entry = std::make_unique<flat_objects::PackedT>();
+        entry->weight = weight == 0 ? s.file.constants[0]->id : weight;
+        entry->packed = packed == 0 ? s.file.constants[1]->id : packed;
+        entry->layout = layout;
+        s.file.packed.push_back(std::move(entry));
+      }
+    });
+  };
+  EXPECT_THAT(refusal(7, 0, "rows", 1),
+              HasSubstr("packed constant 0: there is no constant of content 0x0000000000000007"));
+  EXPECT_THAT(refusal(0, 7, "rows", 1),
+              HasSubstr("packed constant 0: there is no constant of content 0x0000000000000007"));
+  EXPECT_THAT(refusal(0, 0, std::string(4097, 'a'), 1),
+              HasSubstr("packed constant 0: the name of the layout has more than 4096 bytes"));
+  EXPECT_THAT(refusal(0, 0, "rows", 2),
+              HasSubstr("packed constant 1: there is one of layout \"rows\" already"));
+}
+
 // A vector of longs whose length is aligned to 4 bytes and whose elements are not to 8.
 TEST(WeftbHostile, MisalignedDims) {
   int refused = 0;

@@ -27,6 +27,7 @@
 #include "gtest/gtest.h"
 #include "lowering/lower.h"
 #include "lowering/plan_constants.h"
+#include "lowering/plan_facts.h"
 #include "lowering/plan_text.h"
 #include "serialize/flat/weftb_builder.h"
 #include "serialize/flat/weftb_file.h"
@@ -245,6 +246,36 @@ TEST(Weftb, PlansRoundTripAndRun) {
     ASSERT_EQ(got.size(), 1u);
     EXPECT_TRUE(got[0].BitEqual((*want)[0])) << batch;
   }
+}
+
+TEST(Weftb, PackedConstantsRoundTrip) {
+  const auto module = Parse(kModel);
+  Plan plan = LowerMain(*module);
+  auto constants = std::make_shared<PlanConstants>(*plan.constants);
+  PlanConstant& weight = constants->by_number.begin()->second;
+  const HostTensor rows = HostTensor::FromDoubles(DType::kF32, {3}, {1, 2, 3});
+  const HostTensor bytes = HostTensor::FromInts(DType::kU8, {2}, {4, 5});
+  weight.packed = {{"rows", rows}, {"bytes", bytes}};
+  SetConstants(constants, &plan);
+  WeftbBuilder builder;
+  const int target = builder.AddTarget("cpu", "");
+  ASSERT_TRUE(AddPlanToWeftb(plan, target, &builder).ok());
+  const std::string written = *builder.Bytes();
+  const auto file = ParseFile(written);
+  const auto read = ReadPlanFromWeftb(*file, "main", "cpu");
+  ASSERT_TRUE(read.ok()) << read.status();
+  for (const auto& [number, constant] : read->constants->by_number) {
+    const size_t want = constant.tensor.BitEqual(weight.tensor) ? 2 : 0;
+    ASSERT_EQ(constant.packed.size(), want) << number;
+    if (want == 0) continue;
+    EXPECT_EQ(constant.packed[0].layout, "rows");
+    EXPECT_TRUE(constant.packed[0].data.BitEqual(rows));
+    EXPECT_EQ(constant.packed[1].layout, "bytes");
+    EXPECT_TRUE(constant.packed[1].data.BitEqual(bytes));
+  }
+  WeftbBuilder again;
+  ASSERT_TRUE(AddPlanToWeftb(*read, again.AddTarget("cpu", ""), &again).ok());
+  EXPECT_TRUE(*again.Bytes() == written);
 }
 
 TEST(Weftb, APlanOfAnotherFunctionIsRefused) {
