@@ -27,6 +27,8 @@ Session::~Session() = default;
 Session::Session(std::unique_ptr<Module> module, const Backend& backend)
     : module_(std::move(module)), backend_(&backend) {
   state_ = InitialState(main());
+  kept_state_.resize(state_.size());
+  newer_.resize(state_.size(), false);
 }
 
 namespace {
@@ -101,6 +103,12 @@ Counters Session::counters() const {
   return counters;
 }
 
+std::vector<bool> Session::WriteBacks() const {
+  std::vector<bool> writes(main().num_inputs(), false);
+  for (int input : main().write_backs()) writes[input] = true;
+  return writes;
+}
+
 std::vector<int> Session::FillIn(const std::vector<bool>& lent, std::vector<HostTensor>* inputs) {
   std::vector<int> filled;
   const int n = std::min<int>(static_cast<int>(inputs->size()), main().num_inputs());
@@ -123,9 +131,8 @@ absl::StatusOr<std::vector<HostTensor>> Session::RunOrdered(std::vector<HostTens
                                                             bool donate,
                                                             std::vector<HostTensor>* written) {
   const profiler::Scope scope(profiler::Activity::kCpuOp, "session.run");
-  // If no node writes, the written inputs are known before the run.
-  std::vector<bool> writes(main().num_inputs(), false);
-  for (int input : main().write_backs()) writes[input] = true;
+  WEFT_RETURN_IF_ERROR(FetchState());
+  const std::vector<bool> writes = WriteBacks();
   if (backend_->runs_plans() && inputs->size() == writes.size()) {
     WEFT_RETURN_IF_ERROR(CheckApart(main(), *inputs, writes));
   }
@@ -198,7 +205,7 @@ absl::StatusOr<std::vector<HostTensor>> Session::Run(std::map<std::string, HostT
 
 const HostTensor* Session::state(absl::string_view name) const {
   const std::vector<int> found = FindState(main(), state_, name);
-  return found.empty() ? nullptr : &state_[found[0]];
+  return found.empty() || !FetchState().ok() ? nullptr : &state_[found[0]];
 }
 
 absl::Status Session::SetState(absl::string_view name, HostTensor tensor) {
@@ -208,6 +215,8 @@ absl::Status Session::SetState(absl::string_view name, HostTensor tensor) {
   }
   WEFT_RETURN_IF_ERROR(CheckState(main(), found[0], name, tensor));
   state_[found[0]] = std::move(tensor);
+  kept_state_[found[0]] = DeviceTensor();
+  newer_[found[0]] = false;
   return absl::OkStatus();
 }
 

@@ -28,6 +28,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "backends/backend.h"
+#include "backends/runtime/device_tensor.h"
 #include "graph/ir/module.h"
 #include "graph/tensor/tensor.h"
 
@@ -70,6 +71,21 @@ class Session {
   absl::StatusOr<std::vector<HostTensor>> RunStateless(absl::Span<const HostTensor> inputs,
                                                        std::vector<HostTensor>* written) const;
 
+  // Runs whose tensors stay in the memory of the target's device: inputs may lie there or on the
+  // host, which is copied, and all outputs stay there, but for integers that are sizes. State stays
+  // there, too, from the first such run on. On a target that works in the host's memory all tensors
+  // are of the host, and nothing is copied. InvalidArgument for tensors of other devices.
+  //
+  // The overload with a pointer returns new values of written inputs in the caller's tensors. The
+  // new value of a tensor on a device is stored in place if the plan allows it and no other tensor
+  // uses its memory.
+  absl::StatusOr<std::vector<DeviceTensor>> RunOnDevice(absl::Span<const DeviceTensor> inputs);
+  absl::StatusOr<std::vector<DeviceTensor>> RunOnDevice(std::vector<DeviceTensor>* inputs);
+  // Copies between the host and the device. Tensors on a device belong to it, and not to the
+  // session: they may outlive it, and sessions of one device share them.
+  absl::StatusOr<DeviceTensor> ToDevice(const HostTensor& tensor) const;
+  absl::StatusOr<HostTensor> ToHost(const DeviceTensor& tensor) const;
+
   // Waits until kernels are compiled, if the options ask for that; returns the error if it failed
   // and the interpreter runs instead.
   absl::Status WaitForCode();
@@ -77,7 +93,8 @@ class Session {
   // Counters of the executable, and "lowering_us", the microseconds that making the plan took.
   Counters counters() const;
 
-  // The state of the parameter, buffer or input with that name; null if there is none.
+  // The state of the parameter, buffer or input with that name; null if there is none, or if it
+  // cannot be copied from the device.
   const HostTensor* state(absl::string_view name) const;
   // The tensor must have the type of the input; NotFound for an unknown name.
   absl::Status SetState(absl::string_view name, HostTensor tensor);
@@ -95,11 +112,34 @@ class Session {
                                                   const std::vector<bool>& donated,
                                                   std::vector<HostTensor>* written) const;
 
+  // By input: whether the program writes it and no node has to run to know that.
+  std::vector<bool> WriteBacks() const;
+
+  // --- State on the device (session_device.cc) -------------------------------------------
+  // As RunOrdered: on any target, on one with a device's memory, and on one without.
+  absl::StatusOr<std::vector<DeviceTensor>> RunKept(std::vector<DeviceTensor>* inputs, bool donate,
+                                                    std::vector<DeviceTensor>* written);
+  absl::StatusOr<std::vector<DeviceTensor>> RunOnMemory(std::vector<DeviceTensor>* inputs,
+                                                        bool donate,
+                                                        std::vector<DeviceTensor>* written);
+  absl::StatusOr<std::vector<DeviceTensor>> RunOnHost(std::vector<DeviceTensor>* inputs,
+                                                      bool donate,
+                                                      std::vector<DeviceTensor>* written);
+  absl::StatusOr<std::vector<int>> FillInKept(const std::vector<bool>& lent,
+                                              std::vector<DeviceTensor>* inputs);
+  // Copies what runs on the device have written to state_.
+  absl::Status FetchState() const;
+
   std::unique_ptr<Module> module_;
   const Backend* backend_ = nullptr;
   std::unique_ptr<Executable> executable_;
   int64_t lowering_us_ = 0;
-  std::vector<HostTensor> state_;  // By input; empty without state.
+  // By input; empty without state.
+  mutable std::vector<HostTensor> state_;
+  // By input: the state on the device, if a run has put it there, and whether it is newer than
+  // state_.
+  mutable std::vector<DeviceTensor> kept_state_;
+  mutable std::vector<bool> newer_;
 };
 
 }  // namespace weft

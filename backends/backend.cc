@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "backends/runtime/device_tensor.h"
 #include "base/check.h"
 #include "base/status_macros.h"
 
@@ -26,6 +27,27 @@ absl::Status BadValue(absl::string_view shown, absl::string_view wanted, absl::s
 }
 
 }  // namespace
+
+// --- Executables without memory of a device ----------------------------------------------------
+
+namespace {
+
+absl::Status NoDeviceMemory() {
+  return absl::FailedPreconditionError("the target works in the host's memory");
+}
+
+}  // namespace
+
+absl::Status Executable::RunOnDevice(absl::Span<const DeviceTensor>, const std::vector<bool>&,
+                                     std::vector<DeviceTensor>*, std::vector<DeviceTensor>*) {
+  return NoDeviceMemory();
+}
+
+absl::StatusOr<DeviceTensor> Executable::ToDevice(const HostTensor&) { return NoDeviceMemory(); }
+
+absl::StatusOr<HostTensor> Executable::ToHost(const DeviceTensor&) { return NoDeviceMemory(); }
+
+// --- Options -----------------------------------------------------------------------------------
 
 absl::Status BackendOption::CheckValue(absl::string_view text, absl::string_view shown) const {
   switch (kind) {

@@ -19,6 +19,7 @@
 
 namespace weft {
 
+class DeviceTensor;  // backends/runtime/device_tensor.h
 class Graph;
 class HostTensor;
 class StepObserver;
@@ -68,6 +69,21 @@ class Executable {
   // inputs, the inputs are unchanged. Thread-safe.
   virtual absl::Status Run(absl::Span<const HostTensor> inputs, const std::vector<bool>& donated,
                            std::vector<HostTensor>* outputs, std::vector<HostTensor>* written) = 0;
+
+  // True if the target's device has memory of its own, where tensors can stay between runs. Only
+  // then the calls below are made; an executable without such memory refuses them.
+  virtual bool has_device_memory() const { return false; }
+  // As Run, on tensors in the device's memory or the host's, which are copied. The outputs stay on
+  // the device, but for integers that are sizes. The new value of a donated tensor may be stored in
+  // its memory, if no other tensor uses that; its tensor in `written` is then on that memory.
+  // InvalidArgument for tensors of other devices. Thread-safe.
+  virtual absl::Status RunOnDevice(absl::Span<const DeviceTensor> inputs,
+                                   const std::vector<bool>& donated,
+                                   std::vector<DeviceTensor>* outputs,
+                                   std::vector<DeviceTensor>* written);
+  // Copies; the tensor itself if it is on the host already.
+  virtual absl::StatusOr<DeviceTensor> ToDevice(const HostTensor& tensor);
+  virtual absl::StatusOr<HostTensor> ToHost(const DeviceTensor& tensor);
 
   // Waits until all code is compiled. If compiling fails, returns the error, and the interpreter
   // runs instead.

@@ -15,7 +15,9 @@ CudaExecutable::CudaExecutable(Plan plan, std::unique_ptr<CudaDevice> device,
     : plan_(std::move(plan)),
       device_(std::move(device)),
       launcher_(*device_, options.cublaslt),
-      runtime_(*device_, launcher_, &OpEvaluator()) {}
+      runtime_(*device_, launcher_, &OpEvaluator()) {
+  runtime_.set_owner(device_);
+}
 
 // Memory and modules are freed in the context of the device. An error there was reported before.
 CudaExecutable::~CudaExecutable() { device_->MakeCurrent().IgnoreError(); }
@@ -50,14 +52,14 @@ absl::StatusOr<std::unique_ptr<CudaExecutable>> CudaExecutable::Create(
   return made;
 }
 
-absl::Status CudaExecutable::Run(absl::Span<const HostTensor> inputs,
-                                 const std::vector<bool>& donated, std::vector<HostTensor>* outputs,
-                                 std::vector<HostTensor>* written) {
+template <typename Tensor>
+absl::Status CudaExecutable::RunAndCheck(absl::FunctionRef<absl::Status()> run,
+                                         std::vector<Tensor>* outputs,
+                                         std::vector<Tensor>* written) {
   const absl::MutexLock lock(&mutex_);
   WEFT_RETURN_IF_ERROR(device_->MakeCurrent());
   outputs->clear();
-  const absl::Status status =
-      CatchOutOfMemory([&] { return runner_->Run(inputs, donated, outputs); });
+  const absl::Status status = CatchOutOfMemory(run);
   // Late errors and flags belong to this run, even if it has an error already.
   if (!status.ok()) {
     launcher_.ClearFlags().IgnoreError();
@@ -70,6 +72,33 @@ absl::Status CudaExecutable::Run(absl::Span<const HostTensor> inputs,
   }
   TakeWriteBacks(plan_.write_backs, plan_.inputs.size(), outputs, written);
   return absl::OkStatus();
+}
+
+absl::Status CudaExecutable::Run(absl::Span<const HostTensor> inputs,
+                                 const std::vector<bool>& donated, std::vector<HostTensor>* outputs,
+                                 std::vector<HostTensor>* written) {
+  const auto run = [&] { return runner_->Run(inputs, donated, outputs); };
+  return RunAndCheck<HostTensor>(run, outputs, written);
+}
+
+absl::Status CudaExecutable::RunOnDevice(absl::Span<const DeviceTensor> inputs,
+                                         const std::vector<bool>& donated,
+                                         std::vector<DeviceTensor>* outputs,
+                                         std::vector<DeviceTensor>* written) {
+  const auto run = [&] { return runner_->RunOnDevice(inputs, donated, outputs); };
+  return RunAndCheck<DeviceTensor>(run, outputs, written);
+}
+
+absl::StatusOr<DeviceTensor> CudaExecutable::ToDevice(const HostTensor& tensor) {
+  const absl::MutexLock lock(&mutex_);
+  WEFT_RETURN_IF_ERROR(device_->MakeCurrent());
+  return runtime_.ToDevice(tensor);
+}
+
+absl::StatusOr<HostTensor> CudaExecutable::ToHost(const DeviceTensor& tensor) {
+  const absl::MutexLock lock(&mutex_);
+  WEFT_RETURN_IF_ERROR(device_->MakeCurrent());
+  return runtime_.ToHost(tensor);
 }
 
 Counters CudaExecutable::counters() const {

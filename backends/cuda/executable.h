@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
@@ -15,6 +16,7 @@
 #include "backends/cuda/device/cuda_device.h"
 #include "backends/cuda/driver/libraries.h"
 #include "backends/cuda/launcher.h"
+#include "backends/runtime/device_tensor.h"
 #include "backends/runtime/plan_runner.h"
 #include "backends/runtime/plan_runtime.h"
 #include "lowering/plan.h"
@@ -40,15 +42,25 @@ class CudaExecutable : public Executable {
 
   absl::Status Run(absl::Span<const HostTensor> inputs, const std::vector<bool>& donated,
                    std::vector<HostTensor>* outputs, std::vector<HostTensor>* written) override;
+  bool has_device_memory() const override { return true; }
+  absl::Status RunOnDevice(absl::Span<const DeviceTensor> inputs, const std::vector<bool>& donated,
+                           std::vector<DeviceTensor>* outputs,
+                           std::vector<DeviceTensor>* written) override;
+  absl::StatusOr<DeviceTensor> ToDevice(const HostTensor& tensor) override;
+  absl::StatusOr<HostTensor> ToHost(const DeviceTensor& tensor) override;
   Counters counters() const override;
 
  private:
   CudaExecutable(Plan plan, std::unique_ptr<CudaDevice> device, const CudaOptions& options);
+  // `run` runs the plan and sets `outputs`.
+  template <typename Tensor>
+  absl::Status RunAndCheck(absl::FunctionRef<absl::Status()> run, std::vector<Tensor>* outputs,
+                           std::vector<Tensor>* written);
 
   mutable absl::Mutex mutex_;  // Held during a run.
   // Members below use members above.
   const Plan plan_;
-  const std::unique_ptr<CudaDevice> device_;
+  const std::shared_ptr<CudaDevice> device_;  // Tensors that stay on the device keep it, too.
   CudaLauncher launcher_;
   PlanRuntime runtime_;
   std::unique_ptr<PlanRunner> runner_;

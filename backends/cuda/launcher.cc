@@ -184,6 +184,13 @@ absl::Status CudaLauncher::EndRun() {
   return device_.CopyOutLater(flags_copy_->data(), flags_->data(), bytes);
 }
 
+absl::Status CudaLauncher::CheckErrors() {
+  if (flag_labels_.empty()) return absl::OkStatus();
+  WEFT_RETURN_IF_ERROR(EndRun());
+  WEFT_RETURN_IF_ERROR(device_.Wait());
+  return CheckIndices();
+}
+
 absl::Status CudaLauncher::CheckIndices() {
   if (flag_labels_.empty()) return absl::OkStatus();
   const auto* const flags = reinterpret_cast<const int32_t*>(flags_copy_->data());

@@ -54,6 +54,7 @@ class CudaLauncher : public StepLauncher {
 
   // Submits a copy of the flags that kernels set when an index is out of bounds.
   absl::Status EndRun() override;
+  absl::Status CheckErrors() override;
   // After a run that has ended without an error: OutOfRange names the first step with such an
   // index.
   absl::Status CheckIndices();

@@ -17,7 +17,9 @@ PluginExecutable::PluginExecutable(Plan plan, std::unique_ptr<PluginDevice> devi
       device_(std::move(device)),
       interpreter_(std::move(interpreter)),
       launcher_(*device_, *interpreter_),
-      runtime_(*device_, launcher_, &OpEvaluator()) {}
+      runtime_(*device_, launcher_, &OpEvaluator()) {
+  runtime_.set_owner(device_);
+}
 
 absl::StatusOr<std::unique_ptr<PluginExecutable>> PluginExecutable::Create(
     const DeviceEntries& entries, Plan plan, const std::vector<std::string>& values,
@@ -43,15 +45,14 @@ absl::StatusOr<std::unique_ptr<PluginExecutable>> PluginExecutable::Create(
   return made;
 }
 
-absl::Status PluginExecutable::Run(absl::Span<const HostTensor> inputs,
-                                   const std::vector<bool>& donated,
-                                   std::vector<HostTensor>* outputs,
-                                   std::vector<HostTensor>* written) {
+template <typename Tensor>
+absl::Status PluginExecutable::RunAndWait(absl::FunctionRef<absl::Status()> run,
+                                          std::vector<Tensor>* outputs,
+                                          std::vector<Tensor>* written) {
   const absl::MutexLock lock(&mutex_);
   device_->UpdateProfile();
   outputs->clear();
-  const absl::Status status =
-      CatchOutOfMemory([&] { return runner_->Run(inputs, donated, outputs); });
+  const absl::Status status = CatchOutOfMemory(run);
   if (!status.ok()) {
     // A late error belongs to this run, which already has one.
     device_->Wait().IgnoreError();
@@ -59,6 +60,32 @@ absl::Status PluginExecutable::Run(absl::Span<const HostTensor> inputs,
   }
   TakeWriteBacks(plan_.write_backs, plan_.inputs.size(), outputs, written);
   return absl::OkStatus();
+}
+
+absl::Status PluginExecutable::Run(absl::Span<const HostTensor> inputs,
+                                   const std::vector<bool>& donated,
+                                   std::vector<HostTensor>* outputs,
+                                   std::vector<HostTensor>* written) {
+  const auto run = [&] { return runner_->Run(inputs, donated, outputs); };
+  return RunAndWait<HostTensor>(run, outputs, written);
+}
+
+absl::Status PluginExecutable::RunOnDevice(absl::Span<const DeviceTensor> inputs,
+                                           const std::vector<bool>& donated,
+                                           std::vector<DeviceTensor>* outputs,
+                                           std::vector<DeviceTensor>* written) {
+  const auto run = [&] { return runner_->RunOnDevice(inputs, donated, outputs); };
+  return RunAndWait<DeviceTensor>(run, outputs, written);
+}
+
+absl::StatusOr<DeviceTensor> PluginExecutable::ToDevice(const HostTensor& tensor) {
+  const absl::MutexLock lock(&mutex_);
+  return runtime_.ToDevice(tensor);
+}
+
+absl::StatusOr<HostTensor> PluginExecutable::ToHost(const DeviceTensor& tensor) {
+  const absl::MutexLock lock(&mutex_);
+  return runtime_.ToHost(tensor);
 }
 
 Counters PluginExecutable::counters() const {

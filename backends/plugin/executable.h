@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
@@ -14,6 +15,7 @@
 #include "backends/plugin/device_entries.h"
 #include "backends/plugin/launcher.h"
 #include "backends/plugin/plugin_device.h"
+#include "backends/runtime/device_tensor.h"
 #include "backends/runtime/plan_runner.h"
 #include "backends/runtime/plan_runtime.h"
 #include "backends/runtime/step_launcher.h"
@@ -31,16 +33,26 @@ class PluginExecutable : public Executable {
 
   absl::Status Run(absl::Span<const HostTensor> inputs, const std::vector<bool>& donated,
                    std::vector<HostTensor>* outputs, std::vector<HostTensor>* written) override;
+  bool has_device_memory() const override { return !device_->host_visible(); }
+  absl::Status RunOnDevice(absl::Span<const DeviceTensor> inputs, const std::vector<bool>& donated,
+                           std::vector<DeviceTensor>* outputs,
+                           std::vector<DeviceTensor>* written) override;
+  absl::StatusOr<DeviceTensor> ToDevice(const HostTensor& tensor) override;
+  absl::StatusOr<HostTensor> ToHost(const DeviceTensor& tensor) override;
   Counters counters() const override;
 
  private:
   PluginExecutable(Plan plan, std::unique_ptr<PluginDevice> device,
                    std::unique_ptr<StepLauncher> interpreter);
+  // `run` runs the plan and sets `outputs`.
+  template <typename Tensor>
+  absl::Status RunAndWait(absl::FunctionRef<absl::Status()> run, std::vector<Tensor>* outputs,
+                          std::vector<Tensor>* written);
 
   mutable absl::Mutex mutex_;  // Held during a run.
   // Members below use members above.
   const Plan plan_;
-  const std::unique_ptr<PluginDevice> device_;
+  const std::shared_ptr<PluginDevice> device_;  // Tensors that stay on the device keep it, too.
   const std::unique_ptr<StepLauncher> interpreter_;
   PluginLauncher launcher_;
   PlanRuntime runtime_;

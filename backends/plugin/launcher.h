@@ -35,6 +35,7 @@ class PluginLauncher : public StepLauncher {
   absl::StatusOr<std::unique_ptr<StepCode>> Compile(const StepRequest& request) override;
   absl::StatusOr<std::unique_ptr<StepCode>> CompileCopy(const RunView& from,
                                                         const RunView& to) override;
+  absl::Status CheckErrors() override { return device_.Wait(); }
   // Number of steps without code on the device.
   int64_t host_steps() const { return host_steps_; }
 

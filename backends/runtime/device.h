@@ -50,6 +50,8 @@ class Device {
   // True if the device works in the host's memory: host tensors are operands and results directly,
   // and CopyIn and CopyOut are never called.
   virtual bool host_visible() const = 0;
+  // Identifies the memory: devices of equal spaces can use each other's addresses.
+  virtual const void* memory_space() const { return this; }
   // Allocates at least `bytes` bytes, aligned to 64 bytes, with arbitrary content.
   // ResourceExhausted if there is not enough memory. `category` is for the profiler.
   virtual absl::StatusOr<std::unique_ptr<DeviceMemory>> Allocate(

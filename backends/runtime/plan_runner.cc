@@ -25,6 +25,11 @@ bool IsDense(const HostTensor& tensor) {
   return true;
 }
 
+// True if the caller's tensor is on the device, and the only one on its memory.
+bool IsSole(const DeviceTensor* tensor) {
+  return tensor != nullptr && tensor->memory().use_count() == 1;
+}
+
 // At the end of a run, forgets the buffers that it watched; nested runs end first.
 class WatchScope {
  public:
@@ -54,6 +59,13 @@ absl::Status PlanRunner::Run(absl::Span<const HostTensor> inputs, const std::vec
 
 absl::Status PlanRunner::RunNested(absl::Span<const HostTensor> inputs, const SymbolEnv* outer,
                                    std::vector<HostTensor>* outputs) {
+  run_inputs_.assign(inputs.begin(), inputs.end());
+  return RunAll(run_inputs_, inputs, outer, outputs);
+}
+
+absl::Status PlanRunner::RunAll(absl::Span<const RunInput> inputs,
+                                absl::Span<const HostTensor> observed, const SymbolEnv* outer,
+                                std::vector<HostTensor>* outputs) {
   const WatchScope watched(runtime_.guard.get());
   const bool recorded = profiler::IsRecording(profiler::Activity::kCpuOp);
   const DeviceSpan span(runtime_.device, recorded ? profiler::InternName(plan_.name) : 0, 0);
@@ -67,10 +79,11 @@ absl::Status PlanRunner::RunNested(absl::Span<const HostTensor> inputs, const Sy
   WEFT_RETURN_IF_ERROR(SetBases(inputs, outputs));
   if (runtime_.guard != nullptr) WatchBuffers();
   StepObserver* const observer = runtime_.observer;
-  if (observer != nullptr) WEFT_RETURN_IF_ERROR(observer->BeginRun(plan_, inputs, env()));
+  if (observer != nullptr) WEFT_RETURN_IF_ERROR(observer->BeginRun(plan_, observed, env()));
   absl::Status status = RunSteps();
   for (size_t i = 0; i < outputs->size() && status.ok(); ++i) {
-    status = FinishOutput(static_cast<int>(i), &(*outputs)[i]);
+    const int n = static_cast<int>(i);
+    status = kept_ == nullptr ? FinishOutput(n, &(*outputs)[i]) : FinishKept(n);
   }
   if (status.ok() && !nested_) status = runtime_.launcher.EndRun();
   // Submitted work uses the inputs and outputs, so it is waited for even if a step failed.
@@ -85,19 +98,23 @@ absl::Status PlanRunner::RunNested(absl::Span<const HostTensor> inputs, const Sy
 }
 
 // True if the donor's memory exists, is large enough, and has no other user.
-bool PlanRunner::IsInPlace(int i, absl::Span<const HostTensor> inputs) const {
+bool PlanRunner::IsInPlace(int i, absl::Span<const RunInput> inputs) const {
   const int donor = donors_[i];
-  if (!host_visible_ || donated_ == nullptr || donor < 0 || donated_->size() != inputs.size() ||
+  if (donated_ == nullptr || donor < 0 || donated_->size() != inputs.size() ||
       !(*donated_)[donor] || !current_->output_dims[i]) {
     return false;
   }
-  const HostTensor& tensor = inputs[donor];
-  return tensor.numel() > 0 && tensor.dtype() == plan_.outputs[i].dtype() &&
-         tensor.dims() == absl::MakeConstSpan(*current_->output_dims[i]) && IsDense(tensor) &&
-         IsOwned(*tensor.buffer()) && runtime_.IsSole(tensor.buffer());
+  const RunInput& input = inputs[donor];
+  if (input.numel() == 0 || input.dtype() != plan_.outputs[i].dtype() ||
+      input.dims() != absl::MakeConstSpan(*current_->output_dims[i])) {
+    return false;
+  }
+  if (!host_visible_) return kept_ != nullptr && IsSole(input.device());
+  const HostTensor& tensor = *input.host();
+  return IsDense(tensor) && IsOwned(*tensor.buffer()) && runtime_.IsSole(tensor.buffer());
 }
 
-absl::Status PlanRunner::SetBases(absl::Span<const HostTensor> inputs,
+absl::Status PlanRunner::SetBases(absl::Span<const RunInput> inputs,
                                   std::vector<HostTensor>* outputs) {
   if (current_->arena_bytes > arena_.size()) {
     ++runtime_.stats.allocations;
@@ -126,17 +143,23 @@ absl::Status PlanRunner::SetBases(absl::Span<const HostTensor> inputs,
     if (in_place_[i]) {
       base_[plan_.output_views[i].buffer] = base_[plan_.input_views[donors_[i]].buffer];
       (*outputs)[i] = HostTensor();
+      if (kept_ != nullptr) (*kept_)[i] = *inputs[donors_[i]].device();
       ++runtime_.stats.in_place_writes;
       continue;
     }
-    WEFT_RETURN_IF_ERROR(SetOutput(n, &(*outputs)[i]));
+    WEFT_RETURN_IF_ERROR(kept_ == nullptr ? SetOutput(n, &(*outputs)[i]) : SetKept(n));
   }
   return absl::OkStatus();
 }
 
-absl::Status PlanRunner::SetInput(int i, const HostTensor& given) {
+absl::Status PlanRunner::SetInput(int i, const RunInput& input) {
   // Vector code may touch a cache line of a tensor without elements.
   static char nothing[64] = {};
+  if (input.device() != nullptr) {
+    base_[plan_.input_views[i].buffer] = input.device()->device_address();
+    return absl::OkStatus();
+  }
+  const HostTensor& given = *input.host();
   if (runtime_.guard != nullptr) return GuardInput(i, given);
   const HostTensor* tensor = &given;
   if (!IsDense(given)) {
@@ -208,6 +231,7 @@ absl::Status PlanRunner::Ensure(int b) {
 absl::Status PlanRunner::RunSteps() {
   BeginRecorded();
   for (size_t i = 0; i < plan_.steps.size(); ++i) {
+    if (i == first_write_back_ && kept_ != nullptr) WEFT_RETURN_IF_ERROR(CheckBeforeWrites());
     if (Segment* segment = SegmentAt(i)) {
       WEFT_RETURN_IF_ERROR(RunSegment(*segment));
       i = segment->end - 1;

@@ -4,8 +4,8 @@
 // these sizes and kept: later runs evaluate no expressions and allocate nothing but outputs. Steps
 // with data-dependent sizes are made when they are reached.
 //
-// Inputs are read in place if the device works in the host's memory; otherwise inputs are copied in
-// and outputs out. Runs are sequential.
+// Inputs are read in place if they are in the memory that the device works in; others are copied
+// in, and outputs out, unless they stay there (RunOnDevice). Runs are sequential.
 #ifndef WEFT_BACKENDS_RUNTIME_PLAN_RUNNER_H_
 #define WEFT_BACKENDS_RUNTIME_PLAN_RUNNER_H_
 
@@ -22,8 +22,10 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "backends/runtime/device.h"
+#include "backends/runtime/device_tensor.h"
 #include "backends/runtime/plan_runtime.h"
 #include "backends/runtime/prepared_step.h"
+#include "backends/runtime/run_input.h"
 #include "backends/runtime/size_program.h"
 #include "backends/runtime/symbol_env.h"
 #include "graph/tensor/tensor.h"
@@ -48,6 +50,11 @@ class PlanRunner {
   // inputs are unchanged.
   absl::Status Run(absl::Span<const HostTensor> inputs, const std::vector<bool>& donated,
                    std::vector<HostTensor>* outputs);
+  // The same on tensors in the host's or the device's memory. All outputs stay in the device's, but
+  // for integers that are sizes. A new value that is stored in a donated tensor's memory is an
+  // output on that memory. FailedPrecondition for observed runs.
+  absl::Status RunOnDevice(absl::Span<const DeviceTensor> inputs, const std::vector<bool>& donated,
+                           std::vector<DeviceTensor>* outputs);
 
  private:
   // Consecutive steps that the device can record, and their recording; null: not made yet.
@@ -66,8 +73,10 @@ class PlanRunner {
   struct Assignment {
     Assignment(SymbolEnv known, int made_for) : env(std::move(known)), variant(made_for) {}
     SymbolEnv env;
-    const int variant;           // Of the launcher, when the steps were made.
-    std::vector<int64_t> bytes;  // By buffer; -1: not known yet.
+    const int variant;            // Of the launcher, when the steps were made.
+    std::vector<bool> on_device;  // By input: its tensor is in the device's memory.
+    bool keeps_outputs = false;   // They stay on the device.
+    std::vector<int64_t> bytes;   // By buffer; -1: not known yet.
     // Offset in the arena by buffer; -1: not in the arena. Buffers of known size that are neither
     // temporaries nor handed out are placed after the temporaries.
     std::vector<int64_t> places;
@@ -85,6 +94,10 @@ class PlanRunner {
     // In the order of the steps. Empty if the device does not record.
     std::vector<Segment> segments;
     int64_t runs = 0;  // Since it was made, or lost its recordings.
+    // By buffer, of tensors on the device: the address in the last run, and whether it has been
+    // another one in some run.
+    std::vector<const char*> addresses;
+    std::vector<bool> moved;
   };
 
   PlanRunner(const Plan& plan, PlanRuntime& runtime, bool nested);
@@ -96,11 +109,11 @@ class PlanRunner {
   // --- Entry (plan_runner_entry.cc) ------------------------------------------------------
   // Makes sizes_, with those symbols as known that the outer plan has values for.
   void CompileSizes(const SymbolEnv* outer);
-  absl::Status MakeKey(absl::Span<const HostTensor> inputs, const SymbolEnv* outer);
-  absl::Status FindAssignment(absl::Span<const HostTensor> inputs, const SymbolEnv* outer);
+  absl::Status MakeKey(absl::Span<const RunInput> inputs, const SymbolEnv* outer);
+  absl::Status FindAssignment(absl::Span<const RunInput> inputs, const SymbolEnv* outer);
   // Checks the inputs and returns the values of symbols: those that inputs give, and the outer
   // plan's.
-  absl::StatusOr<SymbolEnv> BindInputs(absl::Span<const HostTensor> inputs, const SymbolEnv* outer);
+  absl::StatusOr<SymbolEnv> BindInputs(absl::Span<const RunInput> inputs, const SymbolEnv* outer);
   SymbolEnv NewEnv() const;
   // Checks the conditions of the plan; those that have no value yet stay open.
   absl::Status CheckConditions(Assignment* assignment) const;
@@ -124,16 +137,19 @@ class PlanRunner {
   // An error that names a size of the step that is undefined although its symbols have values.
   absl::Status CheckSizes(const Step& step, const SymbolEnv& env) const;
   absl::Status PlaceBuffers(Assignment* assignment);
-  // True if the buffer is neither in the arena nor in memory that the run allocates.
-  bool LiesElsewhere(const Buffer& buffer) const;
+  // True if the buffer is neither in the arena nor in memory that a step of the run allocates.
+  bool LiesElsewhere(const Buffer& buffer, const Assignment& assignment) const;
 
   // --- Run (plan_runner.cc) --------------------------------------------------------------
   // `outer` has the symbols of the enclosing plan; may be null.
   absl::Status RunNested(absl::Span<const HostTensor> inputs, const SymbolEnv* outer,
                          std::vector<HostTensor>* outputs);
-  absl::Status SetBases(absl::Span<const HostTensor> inputs, std::vector<HostTensor>* outputs);
-  absl::Status SetInput(int i, const HostTensor& tensor);
-  bool IsInPlace(int output, absl::Span<const HostTensor> inputs) const;
+  // `observed`: the inputs, if there is an observer. Uses `outputs` if kept_ is null.
+  absl::Status RunAll(absl::Span<const RunInput> inputs, absl::Span<const HostTensor> observed,
+                      const SymbolEnv* outer, std::vector<HostTensor>* outputs);
+  absl::Status SetBases(absl::Span<const RunInput> inputs, std::vector<HostTensor>* outputs);
+  absl::Status SetInput(int i, const RunInput& input);
+  bool IsInPlace(int output, absl::Span<const RunInput> inputs) const;
   absl::Status SetOutput(int i, HostTensor* output);
   absl::Status RunSteps();
   absl::Status RunStep(const Step& step, size_t index);
@@ -152,10 +168,20 @@ class PlanRunner {
   }
   const SymbolEnv& env() const { return dynamic_env_ ? *dynamic_env_ : current_->env; }
 
+  // --- Outputs that stay on the device (plan_runner_kept.cc) -----------------------------
+  absl::Status SetKept(int i);
+  absl::Status FinishKept(int i);
+  absl::StatusOr<DeviceTensor> NewTensor(int output, absl::Span<const int64_t> dims);
+  // Errors of data in the steps so far, if the next step writes to a donated tensor.
+  absl::Status CheckBeforeWrites();
+
   // --- Recorded runs (plan_runner_recorded.cc) -------------------------------------------
   void FindSegments(Assignment* assignment) const;
-  // True if the address of the view depends on the arena alone.
+  // True if the address of the view is known before the steps run.
   bool HasPlace(const RunView& view, const Assignment& assignment) const;
+  bool IsOnDevice(int buffer, const Assignment& assignment) const;
+  // Looks for tensors on the device that have other addresses than in the run before.
+  void FindMoved(Assignment* assignment) const;
   // Decides whether the segments of this run are recorded, and which older recordings are dropped.
   void BeginRecorded();
   // The segment that begins with the step, if it is to be replayed; else null.
@@ -211,6 +237,8 @@ class PlanRunner {
   // Recordings of an assignment that lost them, for reuse.
   std::vector<std::unique_ptr<Recording>> spare_;
 
+  size_t first_write_back_ = 0;  // The first step that may write to a donor's memory.
+
   // State of one run.
   bool replays_ = false;     // Segments are recorded and replayed.
   size_t next_segment_ = 0;  // The first one that does not begin before the next step.
@@ -220,8 +248,10 @@ class PlanRunner {
                                      // an input, a constant or in the arena.
   std::vector<std::unique_ptr<DeviceMemory>> apart_;  // The same, if memory is not host-visible.
   std::vector<HostTensor> dense_;                     // Dense copies of inputs that had gaps.
-  const std::vector<bool>* donated_ = nullptr;        // By input.
-  std::vector<bool> in_place_;                        // By output: stored in its donor.
+  std::vector<RunInput> run_inputs_;
+  std::vector<DeviceTensor>* kept_ = nullptr;   // Outputs that stay on the device; null: none do.
+  const std::vector<bool>* donated_ = nullptr;  // By input.
+  std::vector<bool> in_place_;                  // By output: stored in its donor.
   // By buffer: an upper bound of the elements' magnitudes, none of which is NaN; infinite if
   // unknown.
   std::vector<float> bounds_;
@@ -229,9 +259,17 @@ class PlanRunner {
 };
 
 // Moves the write-backs, which are the last outputs of a run, from `outputs` to `written`: one
-// tensor per input, invalid if it was not written.
+// tensor per input, invalid if it was not written. `Tensor` is HostTensor or DeviceTensor.
+template <typename Tensor>
 void TakeWriteBacks(absl::Span<const int> write_backs, size_t num_inputs,
-                    std::vector<HostTensor>* outputs, std::vector<HostTensor>* written);
+                    std::vector<Tensor>* outputs, std::vector<Tensor>* written) {
+  const size_t own = outputs->size() - write_backs.size();
+  written->assign(num_inputs, Tensor());
+  for (size_t k = 0; k < write_backs.size(); ++k) {
+    (*written)[write_backs[k]] = std::move((*outputs)[own + k]);
+  }
+  outputs->resize(own);
+}
 
 }  // namespace weft
 

@@ -1,4 +1,5 @@
 // Setup of a runner, and the path from inputs to the assignment of their sizes.
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -160,6 +161,13 @@ void PlanRunner::IndexOutputs() {
     const int donor = direct_.back() ? plan_.buffers[buffer].donor : -1;
     donors_.push_back(donor < 0 ? -1 : plan_.buffers[donor].index);
   }
+  const auto writes_back = [&](const Step& step) {
+    return std::any_of(step.results.begin(), step.results.end(), [&](const View& view) {
+      return view.present() && plan_.buffers[view.buffer].donor >= 0;
+    });
+  };
+  const auto first = std::find_if(plan_.steps.begin(), plan_.steps.end(), writes_back);
+  first_write_back_ = static_cast<size_t>(first - plan_.steps.begin());
 }
 
 std::string PlanRunner::InputName(int i) const {
@@ -189,15 +197,17 @@ void PlanRunner::CompileSizes(const SymbolEnv* outer) {
 
 // The key has the value of a symint if its tensor is an integer; other tensors are refused by Bind,
 // or unused.
-absl::Status PlanRunner::MakeKey(absl::Span<const HostTensor> inputs, const SymbolEnv* outer) {
+absl::Status PlanRunner::MakeKey(absl::Span<const RunInput> inputs, const SymbolEnv* outer) {
   if (!sizes_) CompileSizes(outer);
   WEFT_RETURN_IF_ERROR(sizes_->CheckPresent(inputs));
-  key_.clear();
+  key_.assign(1, kept_ != nullptr);
   for (size_t i = 0; i < inputs.size(); ++i) {
-    key_.push_back(static_cast<int64_t>(inputs[i].dtype()) * 64 + inputs[i].rank());
-    for (int64_t d : inputs[i].dims()) key_.push_back(d);
-    const bool integer = IsInt(inputs[i].dtype()) && inputs[i].numel() == 1;
-    if (plan_.inputs[i].type.is_symint() && integer) key_.push_back(inputs[i].IntAt(0));
+    const RunInput& input = inputs[i];
+    const int64_t kind = static_cast<int64_t>(input.dtype()) * 64 + input.rank();
+    key_.push_back(kind * 2 + (input.device() != nullptr));
+    for (int64_t d : input.dims()) key_.push_back(d);
+    const bool integer = IsInt(input.dtype()) && input.numel() == 1 && input.host() != nullptr;
+    if (plan_.inputs[i].type.is_symint() && integer) key_.push_back(input.host()->IntAt(0));
   }
   if (outer == nullptr) return absl::OkStatus();
   for (SymInt s : free_symbols_) {
@@ -206,7 +216,7 @@ absl::Status PlanRunner::MakeKey(absl::Span<const HostTensor> inputs, const Symb
   return absl::OkStatus();
 }
 
-absl::StatusOr<SymbolEnv> PlanRunner::BindInputs(absl::Span<const HostTensor> inputs,
+absl::StatusOr<SymbolEnv> PlanRunner::BindInputs(absl::Span<const RunInput> inputs,
                                                  const SymbolEnv* outer) {
   CompileSizes(outer);
   std::vector<int64_t> known;
@@ -235,8 +245,7 @@ absl::Status PlanRunner::CheckOpenConditions() const {
   return absl::OkStatus();
 }
 
-absl::Status PlanRunner::FindAssignment(absl::Span<const HostTensor> inputs,
-                                        const SymbolEnv* outer) {
+absl::Status PlanRunner::FindAssignment(absl::Span<const RunInput> inputs, const SymbolEnv* outer) {
   WEFT_RETURN_IF_ERROR(MakeKey(inputs, outer));
   const int variant = runtime_.launcher.variant();
   if (current_ != nullptr && current_->variant == variant && key_ == current_key_) {
@@ -251,6 +260,10 @@ absl::Status PlanRunner::FindAssignment(absl::Span<const HostTensor> inputs,
   }
   WEFT_ASSIGN_OR_RETURN(SymbolEnv env, BindInputs(inputs, outer));
   auto made = std::make_unique<Assignment>(std::move(env), variant);
+  for (const RunInput& input : inputs) made->on_device.push_back(input.device() != nullptr);
+  made->keeps_outputs = kept_ != nullptr;
+  made->addresses.resize(plan_.buffers.size());
+  made->moved.resize(plan_.buffers.size());
   WEFT_RETURN_IF_ERROR(CheckConditions(made.get()));
   WEFT_RETURN_IF_ERROR(Prepare(made.get()));
   if (!met) ++runtime_.stats.assignments;
@@ -260,16 +273,6 @@ absl::Status PlanRunner::FindAssignment(absl::Span<const HostTensor> inputs,
   current_key_ = key_;
   assignments_[key_][variant] = std::move(made);
   return absl::OkStatus();
-}
-
-void TakeWriteBacks(absl::Span<const int> write_backs, size_t num_inputs,
-                    std::vector<HostTensor>* outputs, std::vector<HostTensor>* written) {
-  const size_t own = outputs->size() - write_backs.size();
-  written->assign(num_inputs, HostTensor());
-  for (size_t k = 0; k < write_backs.size(); ++k) {
-    (*written)[write_backs[k]] = std::move((*outputs)[own + k]);
-  }
-  outputs->resize(own);
 }
 
 }  // namespace weft

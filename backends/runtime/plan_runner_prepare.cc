@@ -64,12 +64,12 @@ absl::Status PlanRunner::PrepareOutput(int i, Assignment* a) {
   if (!view.present() || !IsKnown(view, a->env)) return absl::OkStatus();
   const RunView from = MakeRunView(view, a->env);
   a->output_dims.back() = from.dims;
-  if (IsDirect(i) || (!host_visible_ && (from.dense() || from.numel() == 0))) {
-    return absl::OkStatus();
-  }
+  // Dense outputs in the device's memory are copied to the host as they are.
+  const bool plain = !host_visible_ && !a->keeps_outputs && from.dense();
+  if (IsDirect(i) || plain || (!host_visible_ && from.numel() == 0)) return absl::OkStatus();
   WEFT_ASSIGN_OR_RETURN(a->output_copies.back(),
                         PrepareCopy(from, DenseView(from.dtype, from.dims)));
-  if (!host_visible_ && a->output_copies.back() != nullptr) {
+  if (!host_visible_ && !a->keeps_outputs && a->output_copies.back() != nullptr) {
     a->output_places.back() = a->arena_bytes;
     a->arena_bytes += AlignUp(DTypeBytes(from.dtype, from.numel()), kArenaAlignment);
   }
@@ -178,15 +178,15 @@ absl::Status PlanRunner::CheckSizes(const Step& step, const SymbolEnv& env) cons
   return absl::OkStatus();
 }
 
-bool PlanRunner::LiesElsewhere(const Buffer& buffer) const {
+bool PlanRunner::LiesElsewhere(const Buffer& buffer, const Assignment& a) const {
   switch (buffer.kind) {
     case BufferKind::kConstant:
       return true;
     case BufferKind::kInput:
       // The device's copy of an input is allocated only if something reads it.
-      return host_visible_ || !plan_.inputs[buffer.index].read;
+      return host_visible_ || a.on_device[buffer.index] || !plan_.inputs[buffer.index].read;
     case BufferKind::kOutput:
-      return host_visible_ && direct_[buffer.index];
+      return (host_visible_ || a.keeps_outputs) && direct_[buffer.index];
     case BufferKind::kTemporary:
       return false;
   }
@@ -202,7 +202,7 @@ absl::Status PlanRunner::PlaceBuffers(Assignment* a) {
   if (zone > 0) AddZones(a);
   for (size_t b = 0; b < plan_.buffers.size(); ++b) {
     const bool placed = a->places[b] >= 0;
-    if (placed || LiesElsewhere(plan_.buffers[b]) || a->bytes[b] < 0) continue;
+    if (placed || LiesElsewhere(plan_.buffers[b], *a) || a->bytes[b] < 0) continue;
     a->places[b] = a->arena_bytes + zone;
     a->arena_bytes += AlignUp(a->bytes[b], kArenaAlignment) + 2 * zone;
   }

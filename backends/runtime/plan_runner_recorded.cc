@@ -1,9 +1,11 @@
 // Runs of steps that the device has recorded.
 //
-// A segment is a sequence of steps with code whose memory is in the arena or constant. It runs step
-// by step when its sizes are met first, and is recorded when they are met again; later runs submit
-// the recording. A recording is made anew, from the old one, when the arena or the scratch memory
-// has moved. Observed and profiled runs use no recordings.
+// A segment is a sequence of steps with code whose memory is in the arena, constant, or that of
+// inputs which are the same tensors on the device in every run. It runs step by step when its sizes
+// are met first, and is recorded when they are met again; later runs submit the recording. A
+// recording is made anew, from the old one, when the arena or the scratch memory has moved. When an
+// input on the device is another tensor than before, the steps that use it leave the segments for
+// good. Observed and profiled runs use no recordings.
 #include <algorithm>
 #include <utility>
 
@@ -25,7 +27,33 @@ constexpr size_t kMinSteps = 2;
 }  // namespace
 
 bool PlanRunner::HasPlace(const RunView& view, const Assignment& a) const {
-  return !view.present() || a.places[view.buffer] >= 0 || constants_[view.buffer] != nullptr;
+  if (!view.present() || a.places[view.buffer] >= 0 || constants_[view.buffer] != nullptr) {
+    return true;
+  }
+  return IsOnDevice(view.buffer, a) && !a.moved[view.buffer];
+}
+
+// True for a tensor on the device that may be the same one in every run: an input, or an output
+// that may be stored in an input's memory. Other outputs have new memory in every run.
+bool PlanRunner::IsOnDevice(int b, const Assignment& a) const {
+  const Buffer& buffer = plan_.buffers[b];
+  if (buffer.kind == BufferKind::kInput) return a.on_device[buffer.index];
+  return buffer.kind == BufferKind::kOutput && a.keeps_outputs && buffer.donor >= 0;
+}
+
+void PlanRunner::FindMoved(Assignment* a) const {
+  bool moved = false;
+  for (size_t b = 0; b < base_.size(); ++b) {
+    if (a->moved[b] || !IsOnDevice(static_cast<int>(b), *a)) continue;
+    const bool known = a->addresses[b] != nullptr;
+    a->moved[b] = known && a->addresses[b] != base_[b];
+    a->addresses[b] = base_[b];
+    moved |= a->moved[b];
+  }
+  if (!moved) return;
+  a->segments.clear();
+  a->runs = 0;
+  FindSegments(a);
 }
 
 void PlanRunner::FindSegments(Assignment* a) const {
@@ -35,12 +63,19 @@ void PlanRunner::FindSegments(Assignment* a) const {
     return std::all_of(step->args.begin(), step->args.end(), placed) &&
            std::all_of(step->results.begin(), step->results.end(), placed);
   };
-  if (a->arena_bytes == 0) return;
-  for (size_t i = 0; i < a->steps.size(); ++i) {
-    if (!records(a->steps[i])) continue;
+  if (a->arena_bytes == 0 && !a->keeps_outputs) return;
+  for (size_t i = 0; i < a->steps.size();) {
+    if (!records(a->steps[i])) {
+      ++i;
+      continue;
+    }
     Segment segment;
     segment.begin = i;
-    while (i < a->steps.size() && records(a->steps[i])) ++i;
+    while (i < a->steps.size() && records(a->steps[i])) {
+      ++i;
+      // Errors are looked for before this step.
+      if (a->keeps_outputs && i == first_write_back_) break;
+    }
     segment.end = i;
     if (segment.end - segment.begin >= kMinSteps) a->segments.push_back(std::move(segment));
   }
@@ -50,6 +85,7 @@ void PlanRunner::BeginRecorded() {
   next_segment_ = 0;
   Assignment& a = *current_;
   replays_ = false;
+  if (a.keeps_outputs && runtime_.device.records()) FindMoved(&a);
   if (a.segments.empty() || runtime_.observer != nullptr || runtime_.guard != nullptr ||
       runtime_.device.is_traced() || profiler::IsRecording(profiler::Activity::kCpuOp)) {
     return;

@@ -4,11 +4,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <utility>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "backends/runtime/device.h"
+#include "backends/runtime/device_tensor.h"
 #include "backends/runtime/guarded_memory.h"
 #include "backends/runtime/host_memory.h"
 #include "backends/runtime/run_stats.h"
@@ -51,6 +53,14 @@ class PlanRuntime {
   std::shared_ptr<HostBuffer> NewBuffer(int64_t bytes);
   // True if one tensor alone uses the buffer.
   bool IsSole(const std::shared_ptr<HostBuffer>& buffer) const { return pool_.IsSole(buffer); }
+  // Memory of the device for a tensor that may outlive this object; it keeps the owner of the
+  // device alive.
+  absl::StatusOr<std::shared_ptr<DeviceMemory>> NewDeviceMemory(int64_t bytes);
+  void set_owner(std::shared_ptr<Device> owner) { owner_ = std::move(owner); }
+  // Copies between the host and the device, if it is not host-visible; they are done when the call
+  // returns.
+  absl::StatusOr<DeviceTensor> ToDevice(const HostTensor& tensor);
+  absl::StatusOr<HostTensor> ToHost(const DeviceTensor& tensor);
   // Records for the profiler that the program holds a constant in host memory.
   void Hold(const HostTensor& constant, profiler::MemoryCategory category);
   // A copy of the plan's constant `number` in memory of a device that is not host-visible; made
@@ -59,6 +69,7 @@ class PlanRuntime {
                                  profiler::MemoryCategory category);
 
  private:
+  std::shared_ptr<Device> owner_;
   GrowingMemory scratch_;
   BufferPool pool_;
   HeldMemory held_;

@@ -22,7 +22,7 @@
 namespace weft {
 namespace {
 
-std::string ShapeText(const HostTensor& tensor) {
+std::string ShapeText(const RunInput& tensor) {
   return absl::StrCat(DTypeName(tensor.dtype()), "[", absl::StrJoin(tensor.dims(), ", "), "]");
 }
 
@@ -306,7 +306,12 @@ std::vector<Constraint> SizeProgram::constraints() const {
 
 // --- Calls ---------------------------------------------------------------------------
 
-absl::Status SizeProgram::Bind(absl::Span<const HostTensor> inputs, absl::Span<const int64_t> known,
+absl::Status SizeProgram::Bind(absl::Span<const HostTensor> inputs,
+                               std::vector<int64_t>* values) const {
+  return Bind(std::vector<RunInput>(inputs.begin(), inputs.end()), {}, values);
+}
+
+absl::Status SizeProgram::Bind(absl::Span<const RunInput> inputs, absl::Span<const int64_t> known,
                                std::vector<int64_t>* values) const {
   WEFT_RETURN_IF_ERROR(CheckPresent(inputs));
   for (size_t i = 0; i < inputs.size(); ++i) {
@@ -325,7 +330,7 @@ absl::Status SizeProgram::Bind(absl::Span<const HostTensor> inputs, absl::Span<c
   return absl::OkStatus();
 }
 
-absl::Status SizeProgram::CheckPresent(absl::Span<const HostTensor> inputs) const {
+absl::Status SizeProgram::CheckPresent(absl::Span<const RunInput> inputs) const {
   if (inputs.size() != inputs_.size()) {
     return absl::InvalidArgumentError(
         absl::StrCat("the program takes ", inputs_.size(), " inputs, got ", inputs.size()));
@@ -337,37 +342,46 @@ absl::Status SizeProgram::CheckPresent(absl::Span<const HostTensor> inputs) cons
   return absl::OkStatus();
 }
 
-absl::Status SizeProgram::CheckValues(absl::Span<const HostTensor> inputs) const {
+absl::Status SizeProgram::CheckValues(absl::Span<const RunInput> inputs) const {
   for (const auto& [input, value] : fixed_) {
     if (!value.valid()) {
       return absl::InvalidArgumentError(
           absl::StrCat("the plan has no constant ", inputs_[input].value));
     }
-    if (IsSameTensor(inputs[input], value)) continue;
+    if (inputs[input].host() == nullptr) return NotOnHost(input, "has a required value");
+    if (IsSameTensor(*inputs[input].host(), value)) continue;
     return absl::InvalidArgumentError(
         absl::StrCat(InputText(input), " differs from the value that the program was made for"));
   }
   return absl::OkStatus();
 }
 
-bool SizeProgram::FitsType(int input, const HostTensor& tensor) const {
+bool SizeProgram::FitsType(int input, const RunInput& tensor) const {
   const Type type = inputs_[input].type;
   if (type.is_symint()) return IsInt(tensor.dtype()) && tensor.numel() == 1;
   return tensor.dtype() == type.dtype() && tensor.rank() == type.rank();
 }
 
-absl::Status SizeProgram::CheckType(int input, const HostTensor& tensor) const {
+absl::Status SizeProgram::NotOnHost(int input, absl::string_view reason) const {
+  return absl::InvalidArgumentError(
+      absl::StrCat(InputText(input), " ", reason, " and has to be in the host's memory"));
+}
+
+absl::Status SizeProgram::CheckType(int input, const RunInput& tensor) const {
+  if (inputs_[input].type.is_symint() && tensor.host() == nullptr) {
+    return NotOnHost(input, "is a size");
+  }
   if (!needed_[input] || FitsType(input, tensor)) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(InputText(input), ": expected ",
                                                  inputs_[input].type.ToString(), ", got ",
                                                  ShapeText(tensor)));
 }
 
-absl::Status SizeProgram::RunStep(const Step& step, const HostTensor& tensor,
+absl::Status SizeProgram::RunStep(const Step& step, const RunInput& tensor,
                                   std::vector<int64_t>* values) const {
   const bool needed = needed_[step.size.input];
   if (!needed && !FitsType(step.size.input, tensor)) return absl::OkStatus();
-  const int64_t size = step.size.dim < 0 ? tensor.IntAt(0) : tensor.dim(step.size.dim);
+  const int64_t size = step.size.dim < 0 ? tensor.host()->IntAt(0) : tensor.dim(step.size.dim);
   if (step.kind == Step::Kind::kBind) {
     (*values)[step.number] = size;
     return absl::OkStatus();

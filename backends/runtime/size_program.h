@@ -22,8 +22,10 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "backends/runtime/compiled_sym.h"
+#include "backends/runtime/run_input.h"
 #include "graph/sym/sym_int.h"
 #include "graph/tensor/tensor.h"
 #include "lowering/plan.h"
@@ -79,18 +81,17 @@ class SizeProgram {
   std::string SourceText(int number) const;
 
   // Checks the inputs, one per input of the program, and sets `values` to those of the symbols.
-  // `known` has the values of Options::known.
-  absl::Status Bind(absl::Span<const HostTensor> inputs, absl::Span<const int64_t> known,
+  // `known` has the values of Options::known. Integers that are sizes, and inputs with required
+  // values, must be in the host's memory.
+  absl::Status Bind(absl::Span<const RunInput> inputs, absl::Span<const int64_t> known,
                     std::vector<int64_t>* values) const;
-  absl::Status Bind(absl::Span<const HostTensor> inputs, std::vector<int64_t>* values) const {
-    return Bind(inputs, {}, values);
-  }
+  absl::Status Bind(absl::Span<const HostTensor> inputs, std::vector<int64_t>* values) const;
 
   // The parts of Bind that do not depend on sizes, for calls whose sizes were bound before. Checks
   // that there is one tensor per input.
-  absl::Status CheckPresent(absl::Span<const HostTensor> inputs) const;
+  absl::Status CheckPresent(absl::Span<const RunInput> inputs) const;
   // Checks that inputs with a required value have it.
-  absl::Status CheckValues(absl::Span<const HostTensor> inputs) const;
+  absl::Status CheckValues(absl::Span<const RunInput> inputs) const;
 
   // The constraints on symbols that Bind checks.
   std::vector<Constraint> constraints() const;
@@ -130,9 +131,10 @@ class SizeProgram {
   std::string SizeText(const Size& size) const;
   std::string ValuesText(SymInt s, absl::Span<const int64_t> values) const;
   std::string NearestText(absl::Span<const int64_t> values) const;
-  bool FitsType(int input, const HostTensor& tensor) const;
-  absl::Status CheckType(int input, const HostTensor& tensor) const;
-  absl::Status RunStep(const Step& step, const HostTensor& tensor,
+  bool FitsType(int input, const RunInput& tensor) const;
+  absl::Status NotOnHost(int input, absl::string_view reason) const;
+  absl::Status CheckType(int input, const RunInput& tensor) const;
+  absl::Status RunStep(const Step& step, const RunInput& tensor,
                        std::vector<int64_t>* values) const;
   absl::Status Check(const Step& step, int64_t size, absl::Span<const int64_t> values) const;
   absl::Status Solve(const Step& step, int64_t size, std::vector<int64_t>* values) const;

@@ -99,6 +99,9 @@ class StepLauncher {
   // Called when all work of a run has been submitted, before the runner waits for it; not for runs
   // of nested plans.
   virtual absl::Status EndRun() { return absl::OkStatus(); }
+  // Waits for submitted work that can fail because of data, and returns its error; EndRun() would
+  // be too late for it. Nothing to do if such work fails when it is launched.
+  virtual absl::Status CheckErrors() { return absl::OkStatus(); }
   // Identifies how code is compiled, such as the number of threads. Code is reused only with the
   // same variant.
   virtual int variant() const { return 0; }

@@ -53,6 +53,7 @@ struct Options {
   double warmup = 0.5;
   int64_t seed = 0;
   bool small = false;
+  bool on_device = false;
   bool peaks = true;
   std::string profile;
   bool profile_table = false;
@@ -89,6 +90,9 @@ FlagSet MakeFlags(Options* o) {
   flags.String("sweep", &o->sweep, "NAME=FROM:TO:STEP",
                "Instead: sizes of one symbol, each for the first time and again, beside\n"
                "a program for that size alone");
+  flags.Bool("on-device", &o->on_device,
+             "Leave inputs and outputs in the device's memory. Default: each run copies them from\n"
+             "and to the host, where the target does not work in the host's memory");
   AddTargetVerifyFlags(flags, &o->verify);
   flags.Bool("peaks", &o->peaks, "Measure the machine's peaks, for shares of them. Default: true");
   flags.String("profile", &o->profile, "FILE",
@@ -169,6 +173,22 @@ absl::Status RecordRuns(const Options& o, absl::FunctionRef<absl::Status()> run)
   return absl::OkStatus();
 }
 
+// The inputs in the memory of the session's device; integers that are sizes stay on the host.
+absl::StatusOr<std::vector<DeviceTensor>> ToDevice(const Session& session,
+                                                   const std::vector<HostTensor>& inputs) {
+  std::vector<DeviceTensor> tensors;
+  for (const HostTensor& input : inputs) {
+    const Type type = session.main().input(static_cast<int>(tensors.size()))->type();
+    if (!input.valid() || type.is_symint()) {
+      tensors.push_back(input);
+      continue;
+    }
+    WEFT_ASSIGN_OR_RETURN(DeviceTensor tensor, session.ToDevice(input));
+    tensors.push_back(std::move(tensor));
+  }
+  return tensors;
+}
+
 absl::StatusOr<Result> Measure(const Options& o, bench::Program* program) {
   Result result;
   WEFT_ASSIGN_OR_RETURN(result.cost, CostOf(*program->module->main(), program->sizes));
@@ -183,7 +203,15 @@ absl::StatusOr<Result> Measure(const Options& o, bench::Program* program) {
   // A program that writes its inputs gets them as donated: an optimizer step uses the result of the
   // step before, and may update it in place.
   const bool writes = !session.main().write_backs().empty();
+  std::vector<DeviceTensor> tensors;
+  if (o.on_device) {
+    WEFT_ASSIGN_OR_RETURN(tensors, ToDevice(session, inputs));
+  }
   const auto run = [&] {
+    if (o.on_device) {
+      return writes ? session.RunOnDevice(&tensors).status()
+                    : session.RunOnDevice(absl::MakeConstSpan(tensors)).status();
+    }
     return writes ? session.Run(&inputs).status()
                   : session.Run(absl::MakeConstSpan(inputs)).status();
   };
@@ -364,11 +392,8 @@ absl::StatusOr<int> Run(Options o, const std::vector<std::string>& positional) {
   if (threads > 0) omp_set_num_threads(threads);
   WEFT_ASSIGN_OR_RETURN(bench::ProgramOptions options, ReadProgram(o, positional[0]));
   options.ops = &extensions.ops();
-  Json json = {{"model", positional[0]},
-               {"small", o.small},
-               {"target", o.prepare.target.target},
-               {"passes", passes},
-               {"threads", threads}};
+  Json json = {{"model", positional[0]},   {"small", o.small}, {"target", o.prepare.target.target},
+               {"on_device", o.on_device}, {"passes", passes}, {"threads", threads}};
   if (!o.sweep.empty()) {
     WEFT_RETURN_IF_ERROR(AddSweep(o, options, &json));
     WEFT_RETURN_IF_ERROR(Print(o, std::move(json)));

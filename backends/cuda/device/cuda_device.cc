@@ -57,6 +57,7 @@ class CudaDevice::Piece : public DeviceMemory {
   // the next synchronization reports.
   ~Piece() override {
     const DriverApi& driver = device_.driver_;
+    driver.context_set_current(device_.context_->get());
     if (device_.pool_ != nullptr) {
       driver.pool_free(AddressOf(data()), device_.stream_);
     } else {

@@ -85,6 +85,7 @@ class CudaDevice : public Device {
   absl::Status MakeCurrent();
 
   bool host_visible() const override { return false; }
+  const void* memory_space() const override { return context_->get(); }
   absl::StatusOr<std::unique_ptr<DeviceMemory>> Allocate(
       int64_t bytes, profiler::MemoryCategory category) override;
   absl::Status CopyIn(char* to, const void* from, int64_t bytes) override;

@@ -11,12 +11,14 @@
 
 #include "absl/strings/str_cat.h"
 #include "backends/cuda/backend.h"
+#include "backends/runtime/device_tensor.h"
 #include "graph/ir/builder.h"
 #include "graph/ir/graph.h"
 #include "graph/ir/module.h"
 #include "graph/ir/op_def.h"
 #include "graph/ir/op_registry.h"
 #include "graph/ir/op_schema.h"
+#include "graph/ir/value.h"
 #include "graph/ops/evaluate.h"
 #include "graph/ops/ops.h"
 #include "graph/ops/registry.h"
@@ -134,6 +136,27 @@ TEST_P(CudaSamples, GiveWhatEvalGives) {
   for (size_t i = 0; i < want.size(); ++i) {
     EXPECT_EQ(Difference(got[i], want[i], ToleranceFor(want[i])), "")
         << "result " << i << " of " << from[i];
+  }
+
+  std::vector<DeviceTensor> tensors;
+  for (const HostTensor& input : inputs) {
+    auto tensor = (*made)->ToDevice(input);
+    ASSERT_TRUE(tensor.ok()) << tensor.status();
+    // Sizes are the host's.
+    const bool size = main.input(static_cast<int>(tensors.size()))->type().is_symint();
+    tensors.push_back(size ? DeviceTensor(input) : *std::move(tensor));
+  }
+  std::vector<DeviceTensor> kept;
+  std::vector<DeviceTensor> kept_written;
+  const absl::Status again =
+      (*made)->RunOnDevice(tensors, std::vector<bool>(inputs.size()), &kept, &kept_written);
+  ASSERT_TRUE(again.ok()) << again;
+  ASSERT_EQ(kept.size(), want.size());
+  for (size_t i = 0; i < want.size(); ++i) {
+    const auto tensor = (*made)->ToHost(kept[i]);
+    ASSERT_TRUE(tensor.ok()) << tensor.status();
+    EXPECT_TRUE(tensor->BitEqual(got[i]))
+        << "result " << i << " of " << from[i] << " on the device";
   }
 }
 

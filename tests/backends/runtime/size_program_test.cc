@@ -69,7 +69,8 @@ struct Bound {
 Bound Bind(const SizeProgram& program, const std::vector<HostTensor>& inputs,
            const std::vector<int64_t>& known = {}) {
   Bound bound;
-  const absl::Status status = program.Bind(inputs, known, &bound.values);
+  const std::vector<RunInput> all(inputs.begin(), inputs.end());
+  const absl::Status status = program.Bind(all, known, &bound.values);
   EXPECT_TRUE(status.ok() || absl::IsInvalidArgument(status)) << status;
   bound.error = std::string(status.message());
   return bound;

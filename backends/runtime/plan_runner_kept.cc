@@ -1,0 +1,92 @@
+// Runs whose tensors stay in the memory of the device.
+//
+// An output with a buffer of its own has that buffer in a new tensor's memory; others are copied
+// there when the steps have run.
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "backends/runtime/plan_runner.h"
+#include "base/annotate.h"
+#include "base/status_macros.h"
+
+namespace weft {
+
+absl::Status PlanRunner::RunOnDevice(absl::Span<const DeviceTensor> inputs,
+                                     const std::vector<bool>& donated,
+                                     std::vector<DeviceTensor>* outputs) {
+  if (runtime_.observer != nullptr || runtime_.guard != nullptr) {
+    return absl::FailedPreconditionError("a run that is checked takes tensors of the host");
+  }
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i].on_host() || inputs[i].memory_space() == runtime_.device.memory_space()) continue;
+    const std::string name =
+        i < plan_.inputs.size() ? InputName(static_cast<int>(i)) : absl::StrCat("input ", i);
+    return absl::InvalidArgumentError(absl::StrCat(name, " is in the memory of another device"));
+  }
+  std::vector<HostTensor> none;
+  donated_ = &donated;
+  kept_ = outputs;
+  outputs->assign(plan_.outputs.size(), DeviceTensor());
+  runtime_.stats.in_place_writes = 0;
+  run_inputs_.assign(inputs.begin(), inputs.end());
+  const absl::Status status = RunAll(run_inputs_, {}, nullptr, &none);
+  kept_ = nullptr;
+  donated_ = nullptr;
+  if (!status.ok()) outputs->clear();
+  return status;
+}
+
+absl::StatusOr<DeviceTensor> PlanRunner::NewTensor(int output, absl::Span<const int64_t> dims) {
+  const DType dtype = plan_.outputs[output].dtype();
+  const std::optional<int64_t> numel = CheckedNumel(dims);
+  if (!numel) return absl::ResourceExhaustedError(absl::StrCat("output ", output, ": no memory"));
+  auto memory = runtime_.NewDeviceMemory(DTypeBytes(dtype, *numel));
+  if (!memory.ok()) return Annotate(memory.status(), absl::StrCat("output ", output));
+  return DeviceTensor(dtype, dims, *std::move(memory), runtime_.device.memory_space());
+}
+
+absl::Status PlanRunner::SetKept(int i) {
+  const auto& dims = current_->output_dims[i];
+  if (!dims || !IsDirect(i)) return absl::OkStatus();
+  WEFT_ASSIGN_OR_RETURN((*kept_)[i], NewTensor(i, *dims));
+  base_[plan_.output_views[i].buffer] = (*kept_)[i].device_address();
+  return absl::OkStatus();
+}
+
+absl::Status PlanRunner::FinishKept(int i) {
+  DeviceTensor& output = (*kept_)[i];
+  if (output.valid()) return absl::OkStatus();
+  const View& view = plan_.output_views[i];
+  if (view.type.is_symint()) {
+    HostTensor value;
+    WEFT_RETURN_IF_ERROR(FinishOutput(i, &value));
+    output = std::move(value);
+    return absl::OkStatus();
+  }
+  if (!IsKnown(view, env())) return absl::InternalError(absl::StrCat("output ", i, " has no size"));
+  const RunView from = MakeRunView(view, env());
+  WEFT_RETURN_IF_ERROR(Ensure(from.buffer));
+  WEFT_ASSIGN_OR_RETURN(output, NewTensor(i, from.dims));
+  if (from.numel() == 0) return absl::OkStatus();
+  PreparedStep* copy = current_->output_copies[i].get();
+  std::unique_ptr<PreparedStep> made;
+  if (copy == nullptr) {
+    WEFT_ASSIGN_OR_RETURN(made, PrepareCopy(from, DenseView(from.dtype, from.dims)));
+    copy = made.get();
+  }
+  if (copy != nullptr) {
+    WEFT_RETURN_IF_ERROR(LaunchCopy(*copy, At(from), output.device_address()));
+    return made == nullptr ? absl::OkStatus() : runtime_.device.Wait();
+  }
+  WEFT_ASSIGN_OR_RETURN(const HostTensor seen, Read(from));
+  const HostTensor dense = seen.Contiguous();
+  return runtime_.device.CopyIn(output.device_address(), dense.raw(), dense.bytes());
+}
+
+absl::Status PlanRunner::CheckBeforeWrites() {
+  bool writes = false;
+  for (bool in_place : in_place_) writes |= in_place;
+  return writes ? runtime_.launcher.CheckErrors() : absl::OkStatus();
+}
+
+}  // namespace weft
