@@ -78,7 +78,7 @@ absl::StatusOr<std::unique_ptr<StepCode>> PluginLauncher::CompileKernel(
   const std::string& name = request.plan.kernels[request.step.kernel].name;
   CallDescription call("kernel", label);
   std::vector<Extent> extents = AddOperands(request, &call);
-  WEFT_ASSIGN_OR_RETURN(std::unique_ptr<StepCode> host, interpreter_.Compile(request));
+  WEFT_ASSIGN_OR_RETURN(std::unique_ptr<StepCode> host, interpreter_->Compile(request));
   if (host == nullptr) return absl::InternalError("the interpreter has no code for a kernel");
   auto kernel =
       std::make_shared<HostKernel>(std::move(host), request.args.size(), BytesOf(extents), label);
@@ -90,7 +90,7 @@ absl::StatusOr<std::unique_ptr<StepCode>> PluginLauncher::CompileKernel(
 
 absl::StatusOr<std::unique_ptr<StepCode>> PluginLauncher::CompileCopy(const RunView& from,
                                                                       const RunView& to) {
-  WEFT_ASSIGN_OR_RETURN(std::unique_ptr<StepCode> host, interpreter_.CompileCopy(from, to));
+  WEFT_ASSIGN_OR_RETURN(std::unique_ptr<StepCode> host, interpreter_->CompileCopy(from, to));
   if (host == nullptr) return nullptr;
   std::vector<Extent> extents = {ExtentOf(from), ExtentOf(to)};
   CallDescription call("copy", "copy");

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -24,9 +25,9 @@ namespace weft::plugin {
 
 class PluginLauncher : public StepLauncher {
  public:
-  // `interpreter` compiles kernels and copies for the host's memory. Both outlive this object.
-  PluginLauncher(PluginDevice& device, StepLauncher& interpreter)
-      : device_(device), interpreter_(interpreter) {}
+  // `interpreter` compiles kernels and copies for the host's memory. `device` outlives this object.
+  PluginLauncher(PluginDevice& device, std::unique_ptr<StepLauncher> interpreter)
+      : device_(device), interpreter_(std::move(interpreter)) {}
   ~PluginLauncher() override { device_.Release(plan_); }
 
   // Offers the whole plan to the device, before any step is compiled.
@@ -49,7 +50,7 @@ class PluginLauncher : public StepLauncher {
   void Remark(absl::string_view label, absl::string_view instead);
 
   PluginDevice& device_;
-  StepLauncher& interpreter_;
+  const std::unique_ptr<StepLauncher> interpreter_;
   weft_plan* plan_ = nullptr;
   int64_t host_steps_ = 0;
 };
