@@ -154,7 +154,11 @@ FIRST_TESTS = {
     "api/inspect/": [["//tests/api/inspect/..."], ["//tests/tools/..."]],
     "api/check/pass_bisect": [["//tests/tools/..."]],
     "graph/ir/": [["//tests/graph/..."], ["//tests/golden:golden_test"]],
-    "backends/runtime/": [["//tests/backends/runtime/..."], ["//tests/backends/cpu:executable_test"]],
+    "backends/runtime/": [
+        ["//tests/backends/runtime/..."],
+        ["//tests/backends/cpu:executable_test", "//tests/backends/cuda:device_tensors_test"],
+    ],
+    "api/session_device": [["//tests/backends/cuda:device_tensors_test"]],
     "passes/canonicalize": [["//tests/golden:golden_test"], ["//tests/passes/..."]],
     "passes/equalize_channels": [["//tests/golden:golden_test"], ["//tests/passes/quantize/..."]],
     "api/compiler": [["//tests/api:session_test", "//tests/api/check/target:target_check_test"]],
