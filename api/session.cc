@@ -27,8 +27,8 @@ Session::~Session() = default;
 Session::Session(std::unique_ptr<Module> module, const Backend& backend)
     : module_(std::move(module)), backend_(&backend) {
   state_ = InitialState(main());
-  kept_state_.resize(state_.size());
-  newer_.resize(state_.size(), false);
+  device_state_.resize(state_.size());
+  device_is_newer_.resize(state_.size(), false);
 }
 
 namespace {
@@ -215,8 +215,8 @@ absl::Status Session::SetState(absl::string_view name, HostTensor tensor) {
   }
   WEFT_RETURN_IF_ERROR(CheckState(main(), found[0], name, tensor));
   state_[found[0]] = std::move(tensor);
-  kept_state_[found[0]] = DeviceTensor();
-  newer_[found[0]] = false;
+  device_state_[found[0]] = DeviceTensor();
+  device_is_newer_[found[0]] = false;
   return absl::OkStatus();
 }
 

@@ -117,16 +117,18 @@ class Session {
 
   // --- State on the device (session_device.cc) -------------------------------------------
   // As RunOrdered: on any target, on one with a device's memory, and on one without.
-  absl::StatusOr<std::vector<DeviceTensor>> RunKept(std::vector<DeviceTensor>* inputs, bool donate,
-                                                    std::vector<DeviceTensor>* written);
-  absl::StatusOr<std::vector<DeviceTensor>> RunOnMemory(std::vector<DeviceTensor>* inputs,
-                                                        bool donate,
-                                                        std::vector<DeviceTensor>* written);
-  absl::StatusOr<std::vector<DeviceTensor>> RunOnHost(std::vector<DeviceTensor>* inputs,
-                                                      bool donate,
-                                                      std::vector<DeviceTensor>* written);
-  absl::StatusOr<std::vector<int>> FillInKept(const std::vector<bool>& lent,
-                                              std::vector<DeviceTensor>* inputs);
+  absl::StatusOr<std::vector<DeviceTensor>> RunTensors(std::vector<DeviceTensor>* inputs,
+                                                       bool donate,
+                                                       std::vector<DeviceTensor>* written);
+  absl::StatusOr<std::vector<DeviceTensor>> RunInDeviceMemory(std::vector<DeviceTensor>* inputs,
+                                                              bool donate,
+                                                              std::vector<DeviceTensor>* written);
+  absl::StatusOr<std::vector<DeviceTensor>> RunInHostMemory(std::vector<DeviceTensor>* inputs,
+                                                            bool donate,
+                                                            std::vector<DeviceTensor>* written);
+  // As FillIn, with state on the device. If it fails, the inputs are unchanged.
+  absl::StatusOr<std::vector<int>> FillInOnDevice(const std::vector<bool>& lent,
+                                                  std::vector<DeviceTensor>* inputs);
   // Copies what runs on the device have written to state_.
   absl::Status FetchState() const;
 
@@ -138,8 +140,8 @@ class Session {
   mutable std::vector<HostTensor> state_;
   // By input: the state on the device, if a run has put it there, and whether it is newer than
   // state_.
-  mutable std::vector<DeviceTensor> kept_state_;
-  mutable std::vector<bool> newer_;
+  mutable std::vector<DeviceTensor> device_state_;
+  mutable std::vector<bool> device_is_newer_;
 };
 
 }  // namespace weft

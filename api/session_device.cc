@@ -16,8 +16,8 @@ namespace {
 
 // As CheckApart for tensors of a host: an error if a tensor that is written shares memory with
 // another one.
-absl::Status CheckKeptApart(const Graph& graph, absl::Span<const DeviceTensor> inputs,
-                            const std::vector<bool>& writes) {
+absl::Status CheckApartOnDevice(const Graph& graph, absl::Span<const DeviceTensor> inputs,
+                                const std::vector<bool>& writes) {
   std::vector<HostTensor> hosts;
   absl::flat_hash_map<const DeviceMemory*, int> first;
   for (size_t i = 0; i < inputs.size(); ++i) {
@@ -46,58 +46,55 @@ absl::StatusOr<HostTensor> Session::ToHost(const DeviceTensor& tensor) const {
 }
 
 absl::Status Session::FetchState() const {
-  for (size_t i = 0; i < newer_.size(); ++i) {
-    if (!newer_[i]) continue;
-    WEFT_ASSIGN_OR_RETURN(state_[i], executable_->ToHost(kept_state_[i]));
-    kept_state_[i] = DeviceTensor();
-    newer_[i] = false;
+  for (size_t i = 0; i < device_is_newer_.size(); ++i) {
+    if (!device_is_newer_[i]) continue;
+    WEFT_ASSIGN_OR_RETURN(state_[i], executable_->ToHost(device_state_[i]));
+    device_state_[i] = DeviceTensor();
+    device_is_newer_[i] = false;
   }
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<int>> Session::FillInKept(const std::vector<bool>& lent,
-                                                     std::vector<DeviceTensor>* inputs) {
+absl::StatusOr<std::vector<int>> Session::FillInOnDevice(const std::vector<bool>& lent,
+                                                         std::vector<DeviceTensor>* inputs) {
   std::vector<int> filled;
-  const size_t n = std::min(inputs->size(), lent.size());
-  for (size_t i = 0; i < n; ++i) {
+  const int n = std::min<int>(static_cast<int>(inputs->size()), main().num_inputs());
+  for (int i = 0; i < n; ++i) {
     if ((*inputs)[i].valid()) continue;
-    const int value = main().input_info(static_cast<int>(i)).value;
+    filled.push_back(i);
+    if (main().input_info(i).value >= 0 || !state_[i].valid() || device_state_[i].valid()) continue;
+    WEFT_ASSIGN_OR_RETURN(device_state_[i], executable_->ToDevice(state_[i]));
+  }
+  for (int i : filled) {
+    const int value = main().input_info(i).value;
     if (value >= 0) {
       (*inputs)[i] = module_->constants().tensor(value);
-    } else if (state_[i].valid()) {
-      if (!kept_state_[i].valid()) {
-        WEFT_ASSIGN_OR_RETURN(kept_state_[i], executable_->ToDevice(state_[i]));
-      }
-      (*inputs)[i] = kept_state_[i];
+    } else if (lent[i]) {
+      (*inputs)[i] = std::move(device_state_[i]);
+    } else {
+      (*inputs)[i] = device_state_[i];
     }
-    filled.push_back(static_cast<int>(i));
-  }
-  // Tensors that may be overwritten have no other user.
-  for (int i : filled) {
-    if (lent[i]) kept_state_[i] = DeviceTensor();
   }
   return filled;
 }
 
-absl::StatusOr<std::vector<DeviceTensor>> Session::RunOnMemory(std::vector<DeviceTensor>* inputs,
-                                                               bool donate,
-                                                               std::vector<DeviceTensor>* written) {
+absl::StatusOr<std::vector<DeviceTensor>> Session::RunInDeviceMemory(
+    std::vector<DeviceTensor>* inputs, bool donate, std::vector<DeviceTensor>* written) {
   const profiler::Scope scope(profiler::Activity::kCpuOp, "session.run");
   const std::vector<bool> writes = WriteBacks();
   if (inputs->size() == writes.size()) {
-    WEFT_RETURN_IF_ERROR(CheckKeptApart(main(), *inputs, writes));
+    WEFT_RETURN_IF_ERROR(CheckApartOnDevice(main(), *inputs, writes));
   }
-  WEFT_ASSIGN_OR_RETURN(const std::vector<int> filled, FillInKept(writes, inputs));
+  WEFT_ASSIGN_OR_RETURN(const std::vector<int> filled, FillInOnDevice(writes, inputs));
   std::vector<bool> donated(writes.size(), donate);
   for (int i : filled) donated[i] = writes[i];
   std::vector<DeviceTensor> outputs;
-  const absl::Status status =
-      executable_->RunOnDevice(absl::MakeSpan(*inputs), donated, &outputs, written);
+  const absl::Status status = executable_->RunOnDevice(*inputs, donated, &outputs, written);
   for (int i : filled) {
     const bool has_state = state_[i].valid() && main().input_info(i).value < 0;
     if (has_state && writes[i]) {
-      kept_state_[i] = std::move(status.ok() ? (*written)[i] : (*inputs)[i]);
-      newer_[i] = newer_[i] || status.ok();
+      device_state_[i] = std::move(status.ok() ? (*written)[i] : (*inputs)[i]);
+      device_is_newer_[i] = device_is_newer_[i] || status.ok();
     }
     (*inputs)[i] = DeviceTensor();
     if (status.ok()) (*written)[i] = DeviceTensor();
@@ -107,9 +104,8 @@ absl::StatusOr<std::vector<DeviceTensor>> Session::RunOnMemory(std::vector<Devic
 }
 
 // On a target that works in the host's memory.
-absl::StatusOr<std::vector<DeviceTensor>> Session::RunOnHost(std::vector<DeviceTensor>* inputs,
-                                                             bool donate,
-                                                             std::vector<DeviceTensor>* written) {
+absl::StatusOr<std::vector<DeviceTensor>> Session::RunInHostMemory(
+    std::vector<DeviceTensor>* inputs, bool donate, std::vector<DeviceTensor>* written) {
   // Moved, because a tensor that is overwritten has no other user.
   std::vector<HostTensor> hosts;
   for (const DeviceTensor& input : *inputs) {
@@ -129,24 +125,24 @@ absl::StatusOr<std::vector<DeviceTensor>> Session::RunOnHost(std::vector<DeviceT
   return std::vector<DeviceTensor>(outputs->begin(), outputs->end());
 }
 
-absl::StatusOr<std::vector<DeviceTensor>> Session::RunKept(std::vector<DeviceTensor>* inputs,
-                                                           bool donate,
-                                                           std::vector<DeviceTensor>* written) {
-  return executable_->has_device_memory() ? RunOnMemory(inputs, donate, written)
-                                          : RunOnHost(inputs, donate, written);
+absl::StatusOr<std::vector<DeviceTensor>> Session::RunTensors(std::vector<DeviceTensor>* inputs,
+                                                              bool donate,
+                                                              std::vector<DeviceTensor>* written) {
+  return executable_->has_device_memory() ? RunInDeviceMemory(inputs, donate, written)
+                                          : RunInHostMemory(inputs, donate, written);
 }
 
 absl::StatusOr<std::vector<DeviceTensor>> Session::RunOnDevice(
     absl::Span<const DeviceTensor> inputs) {
   std::vector<DeviceTensor> copies(inputs.begin(), inputs.end());
   std::vector<DeviceTensor> written;
-  return RunKept(&copies, /*donate=*/false, &written);
+  return RunTensors(&copies, /*donate=*/false, &written);
 }
 
 absl::StatusOr<std::vector<DeviceTensor>> Session::RunOnDevice(std::vector<DeviceTensor>* inputs) {
   std::vector<DeviceTensor> written;
   WEFT_ASSIGN_OR_RETURN(std::vector<DeviceTensor> outputs,
-                        RunKept(inputs, /*donate=*/true, &written));
+                        RunTensors(inputs, /*donate=*/true, &written));
   for (size_t i = 0; i < written.size(); ++i) {
     if (written[i].valid()) (*inputs)[i] = std::move(written[i]);
   }

@@ -918,7 +918,7 @@ DEVICE = [
      "a->addresses[b] != base_[b];", "a->addresses[b] == nullptr;",
      "a graph goes on to read the tensor that it was recorded with"),
     ("kept-state-stays-old", "api/session_device.cc",
-     "newer_[i] = newer_[i] || status.ok();", "newer_[i] = newer_[i] && status.ok();",
+     "device_is_newer_[i] || status.ok();", "device_is_newer_[i] && status.ok();",
      "the host does not see what runs on the device have written"),
     ("bench-verifies-builtin-targets", "tools/bench/main.cc",
      "  options.backends = o.prepare.target.backends;\n", "",

@@ -334,7 +334,15 @@ TEST(DeviceTensors, FailuresOfTheDriver) {
   Session session = Make(kStep);
   const HostTensor g = Row({1, 1, 1});
   const DeviceTensor n = OnDevice(session, Row({5, 5, 5}));
-  ASSERT_TRUE(session.RunOnDevice({DeviceTensor(), g, n}).ok());
+  // The state does not get to the device.
+  std::vector<DeviceTensor> inputs = {DeviceTensor(), g, n};
+  Emulated().emulation.fail_at("cuMemAllocFromPoolAsync", 1, kCuOutOfMemory);
+  EXPECT_EQ(session.RunOnDevice(&inputs).status().code(), absl::StatusCode::kResourceExhausted);
+  Emulated().emulation.fail_at("", 0, kCuSuccess);
+  EXPECT_FALSE(inputs[0].valid());
+  ASSERT_TRUE(session.RunOnDevice(&inputs).ok());
+  EXPECT_FALSE(inputs[0].valid());
+  EXPECT_THAT(session.state("p")->ReadDoubles(), ElementsAre(0, 1, 2));
   const int64_t live = Emulated().emulation.counter("live_bytes");
   for (const char* call : {"cuMemAllocFromPoolAsync", "cuLaunchKernel", "cuMemcpyHtoDAsync_v2"}) {
     Emulated().emulation.fail_at(call, 1, kCuOutOfMemory);
