@@ -11,7 +11,6 @@
 #include "base/quote.h"
 #include "graph/sym/sym_expr.h"
 #include "graph/tensor/tensor.h"
-#include "graph/text/parts/text_facts.h"
 #include "lowering/plan_facts.h"
 #include "lowering/plan_text_reader.h"
 
@@ -49,7 +48,7 @@ std::string SharedText(const Plan& plan) {
 }
 
 bool SharedParser::ParseWhere() {
-  return !reader_.AcceptWord("where") || text::ParseFacts(&reader_, &facts_);
+  return !reader_.AcceptWord("where") || stated_.Parse(&reader_, &facts_);
 }
 
 bool SharedParser::ParseLines() {
@@ -59,7 +58,7 @@ bool SharedParser::ParseLines() {
   while (reader_.AtWord("assume")) {
     if (!ParseAssumption()) return false;
   }
-  return true;
+  return stated_.CheckAll(&reader_);
 }
 
 bool SharedParser::ParseConstant() {
@@ -104,9 +103,7 @@ bool SharedParser::ParseAssumption() {
     return reader_.Fail(position,
                         absl::StrCat(condition.ToString(), " is a size, not a condition"));
   }
-  if (facts_.Prove(condition) == Proof::kNo) {
-    return reader_.Fail(position, absl::StrCat(condition.ToString(), " contradicts other facts"));
-  }
+  if (!stated_.Add(&reader_, condition, position)) return false;
   if (reader_.AcceptWord("from") && !reader_.ParseString(&origin)) return false;
   facts_.Restore(condition, origin);
   return true;

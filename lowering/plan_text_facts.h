@@ -7,6 +7,7 @@
 #include <string>
 
 #include "graph/sym/sym_facts.h"
+#include "graph/text/parts/text_facts.h"
 #include "graph/text/parts/text_reader.h"
 #include "lowering/plan.h"
 #include "lowering/plan_constants.h"
@@ -43,6 +44,7 @@ class SharedParser {
   const ConstantSource source_;
   std::shared_ptr<PlanConstants> constants_ = std::make_shared<PlanConstants>();
   SymbolTable facts_;
+  text::StatedFacts stated_;
 };
 
 }  // namespace weft

@@ -21,6 +21,7 @@
 #include "graph/ir/ids.h"
 #include "graph/ir/infer_cache.h"
 #include "graph/ir/module.h"
+#include "graph/text/parts/text_facts.h"
 #include "graph/text/parts/text_lexer.h"
 #include "graph/text/parts/text_reader.h"
 #include "graph/text/text_constants.h"
@@ -169,6 +170,7 @@ class ModuleParser {
   const OpRegistry& registry_;
   std::unique_ptr<Module> module_;
   ConstantsReader constants_;
+  StatedFacts facts_;
   absl::flat_hash_set<std::string> function_names_;
   std::vector<std::unique_ptr<Statement>> statements_;  // By depth.
   absl::flat_hash_map<const OpDef*, const AttrList*> default_attrs_;

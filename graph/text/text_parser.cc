@@ -9,7 +9,6 @@
 #include "graph/ir/value.h"
 #include "graph/sym/sym_facts.h"
 #include "graph/tensor/tensor.h"
-#include "graph/text/parts/text_facts.h"
 #include "graph/text/text.h"
 #include "graph/text/text_module_parser.h"
 #include "graph/text/text_symbols.h"
@@ -22,6 +21,7 @@ absl::StatusOr<std::unique_ptr<Module>> ModuleParser::Run() {
   while (!reader_.At(kEnd)) {
     if (!ParseTopLevel()) return reader_.status();
   }
+  if (!facts_.CheckAll(&reader_)) return reader_.status();
   const absl::Status verified = Verify(*module_);
   if (!verified.ok()) {
     return absl::InvalidArgumentError(absl::StrCat(filename_, ":1:1: ", verified.message()));
@@ -43,7 +43,7 @@ bool ModuleParser::ParseTopLevel() {
 bool ModuleParser::ParseWhere(absl::Span<const SymInt> input_symbols) {
   SymbolTable& table = module_->symbols();
   const size_t known = table.symbols().size();
-  if (!ParseFacts(&reader_, &table)) return false;
+  if (!facts_.Parse(&reader_, &table)) return false;
   Declare(input_symbols);
   for (SymInt symbol : reader_.TakeNewSymbols()) AddSymbol(symbol);
   for (const SymbolInfo& info : table.symbols().subspan(known)) {

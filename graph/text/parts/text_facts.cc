@@ -43,7 +43,8 @@ bool HasValues(const SymbolInfo& info) {
 
 class FactParser {
  public:
-  FactParser(TextReader* reader, SymbolTable* table) : reader_(*reader), table_(*table) {}
+  FactParser(TextReader* reader, StatedFacts* stated, SymbolTable* table)
+      : reader_(*reader), stated_(*stated), table_(*table) {}
 
   bool Run() {
     do {
@@ -51,16 +52,17 @@ class FactParser {
     } while (reader_.Accept(','));
     for (const Fact& fact : facts_) {
       table_.Declare(fact.info);
-      if (!HasValues(*table_.Find(fact.info.symbol))) {
-        const SymInt symbol = fact.info.symbol;
-        return reader_.Fail(fact.begin,
-                            absl::StrCat("the facts leave no value for ", symbol.ToString()));
-      }
+      if (!stated_.Declare(&reader_, fact.info, fact.begin)) return false;
     }
     for (const Condition& c : conditions_) {
-      if (table_.Assume(c.condition, "the where clause") != Proof::kNo) continue;
-      return reader_.Fail(c.begin,
-                          absl::StrCat(c.condition.ToString(), " contradicts other facts"));
+      if (!stated_.Add(&reader_, c.condition, c.begin)) return false;
+    }
+    for (const Condition& c : conditions_) {
+      if (!stated_.Check(&reader_, c.condition, c.begin)) return false;
+    }
+    for (const Condition& c : conditions_) {
+      const Proof known = table_.Assume(c.condition, kOrigin);
+      if (known == Proof::kNo) table_.Restore(c.condition, kOrigin);
     }
     return true;
   }
@@ -224,7 +226,10 @@ class FactParser {
     return product;
   }
 
+  static constexpr absl::string_view kOrigin = "the where clause";
+
   TextReader& reader_;
+  StatedFacts& stated_;
   SymbolTable& table_;
   struct Condition {
     SymInt condition;
@@ -272,6 +277,44 @@ std::string ConditionsToString(const SymbolTable& table, absl::FunctionRef<bool(
   return out;
 }
 
-bool ParseFacts(TextReader* reader, SymbolTable* table) { return FactParser(reader, table).Run(); }
+bool StatedFacts::Parse(TextReader* reader, SymbolTable* table) {
+  return FactParser(reader, this, table).Run();
+}
+
+bool StatedFacts::Declare(TextReader* reader, const SymbolInfo& info, size_t position) {
+  symbols_.Declare(info);
+  if (HasValues(*symbols_.Find(info.symbol))) return true;
+  return reader->Fail(position,
+                      absl::StrCat("the facts leave no value for ", info.symbol.ToString()));
+}
+
+bool StatedFacts::Add(TextReader* reader, SymInt condition, size_t position) {
+  SymbolTable alone;
+  ForEachSymbol(condition, [&](SymInt symbol) {
+    SymbolInfo any;
+    any.symbol = symbol;
+    if (symbols_.Find(symbol) == nullptr) symbols_.Declare(any);
+    any.range = {};
+    alone.Declare(any);
+  });
+  alone.Assume(condition);
+  for (const SymbolInfo& info : alone.symbols()) {
+    if (!Declare(reader, info, position)) return false;
+  }
+  conditions_.push_back({condition, position});
+  return true;
+}
+
+bool StatedFacts::Check(TextReader* reader, SymInt condition, size_t position) const {
+  if (symbols_.Prove(condition) != Proof::kNo) return true;
+  return reader->Fail(position, absl::StrCat(condition.ToString(), " contradicts other facts"));
+}
+
+bool StatedFacts::CheckAll(TextReader* reader) const {
+  for (const Stated& c : conditions_) {
+    if (!Check(reader, c.condition, c.position)) return false;
+  }
+  return true;
+}
 
 }  // namespace weft::text

@@ -7,16 +7,15 @@
 #ifndef WEFT_GRAPH_TEXT_PARTS_TEXT_FACTS_H_
 #define WEFT_GRAPH_TEXT_PARTS_TEXT_FACTS_H_
 
+#include <cstddef>
 #include <string>
+#include <vector>
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/functional/function_ref.h"
 #include "absl/types/span.h"
+#include "graph/sym/sym_facts.h"
 #include "graph/text/parts/text_reader.h"
-
-namespace weft {
-class SymbolTable;
-}  // namespace weft
 
 namespace weft::text {
 
@@ -28,8 +27,29 @@ std::string FactsToString(const SymbolTable& table, absl::Span<const SymInt> sym
 std::string ConditionsToString(const SymbolTable& table, absl::FunctionRef<bool(SymInt)> admits,
                                absl::flat_hash_set<SymInt>* printed);
 
-// Reads facts separated by commas, and declares them.
-bool ParseFacts(TextReader* reader, SymbolTable* table);
+// The facts of a text. Whether they are refused does not depend on their order: refused are facts
+// that leave no value for a symbol, and conditions that the ranges and divisors of their symbols
+// rule out. Conditions that rule out each other stay; a run checks them, and fails.
+class StatedFacts {
+ public:
+  // Reads facts separated by commas, and declares them in the table too.
+  bool Parse(TextReader* reader, SymbolTable* table);
+
+  // Add a fact about one symbol, and a condition, that stand at `position`. False after an error.
+  bool Declare(TextReader* reader, const SymbolInfo& info, size_t position);
+  bool Add(TextReader* reader, SymInt condition, size_t position);
+  // Refuse a condition, and any of those added, that the facts so far rule out.
+  bool Check(TextReader* reader, SymInt condition, size_t position) const;
+  bool CheckAll(TextReader* reader) const;
+
+ private:
+  struct Stated {
+    SymInt condition;
+    size_t position;
+  };
+  SymbolTable symbols_;  // What the facts say about each symbol by itself.
+  std::vector<Stated> conditions_;
+};
 
 }  // namespace weft::text
 

@@ -1,8 +1,12 @@
 // Facts about symbols in the text form: where clauses do not decide which symbols nodes define.
+#include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "gmock/gmock.h"
 #include "graph/ir/module.h"
 #include "graph/sym/sym_facts.h"
@@ -122,10 +126,10 @@ TEST(TextSymbols, TheSameAreUnbackedWhenReadBack) {
     }
     const auto module = ParseModule(text, test_ops::Registry());
     if (!module.ok()) continue;
-    // Refused are facts that contradict each other, which depends on their order, as does whether a
-    // condition says something new.
     const auto again = ParseModule(PrintModule(**module), test_ops::Registry());
-    if (!again.ok()) continue;
+    ASSERT_TRUE(again.ok()) << again.status() << "\n"
+                            << text << "\nprinted as\n"
+                            << PrintModule(**module);
     ++parsed;
     for (const std::string& name : symbols) {
       const SymInt s = SymInt::Symbol(name);
@@ -137,6 +141,87 @@ TEST(TextSymbols, TheSameAreUnbackedWhenReadBack) {
   }
   // Enough are valid.
   EXPECT_GT(parsed, 400);
+}
+
+// "" or the error without its place.
+std::string Refusal(const std::string& text) {
+  const auto module = ParseModule(text, test_ops::Registry());
+  if (module.ok()) return "";
+  const std::string message(module.status().message());
+  return message.substr(message.find(' ') + 1);
+}
+
+// A condition that follows from others may be left out when it is read back.
+void ExpectReadsBack(const std::string& text) {
+  const auto module = ParseModule(text, test_ops::Registry());
+  ASSERT_TRUE(module.ok()) << module.status();
+  EXPECT_EQ(Refusal(PrintModule(**module)), "") << text << PrintModule(**module);
+}
+
+constexpr char kFunction[] = "func @main(%x: f32[a, b, c]) {\nreturn %x\n}\n";
+
+TEST(TextSymbols, ContradictionsOfRangesAreRefusedInAnyOrder) {
+  std::vector<std::string> facts = {"2*a >= b + 9", "a <= 4", "b <= 99", "c <= a"};
+  std::sort(facts.begin(), facts.end());
+  do {
+    const std::string where = absl::StrCat("where ", absl::StrJoin(facts, ", "), "\n");
+    EXPECT_EQ(Refusal(absl::StrCat(kFunction, where)), "2*a >= b + 9 contradicts other facts");
+  } while (std::next_permutation(facts.begin(), facts.end()));
+  EXPECT_EQ(Refusal(absl::StrCat(kFunction, "where a <= 4\nwhere 2*a >= 9")),
+            Refusal(absl::StrCat(kFunction, "where 2*a >= 9\nwhere a <= 4")));
+  // Neither is ruled out by the ranges: a run refuses all sizes.
+  EXPECT_EQ(Refusal(absl::StrCat(kFunction, "where a == b + 1, b == a + 1")), "");
+  EXPECT_THAT(Reprint(absl::StrCat(kFunction, "where a == b + 1, b == a + 1")),
+              HasSubstr("where a == b + 1, a == b - 1"));
+}
+
+TEST(TextSymbols, FactsAreTakenInAnyOrderOrInNone) {
+  uint64_t state = 7;
+  const auto random = [&state](uint64_t n) {
+    state = state * 6364136223846793005ull + 1442695040888963407ull;
+    return (state >> 33) % n;
+  };
+  const std::string symbols[] = {"a", "b", "c"};
+  const auto symbol = [&] { return symbols[random(3)]; };
+  const auto sum = [&]() -> std::string {
+    return absl::StrCat(random(2) ? "2*" : "", symbol(), random(2) ? " + " : " - ", random(9));
+  };
+  const auto fact = [&]() -> std::string {
+    const std::string relations[] = {" <= ", " >= ", " == ", " < "};
+    switch (random(6)) {
+      case 0:
+        return absl::StrCat(symbol(), " <= ", random(9));
+      case 1:
+        return absl::StrCat(random(9), " <= ", symbol());
+      case 2:
+        return absl::StrCat(symbol(), " % ", 2 + random(3), " == 0");
+      case 3:
+        return absl::StrCat(symbol(), " >= ", random(9), " and ", sum(), " <= ", sum());
+      default:
+        return absl::StrCat(sum(), relations[random(4)], random(3) ? sum() : symbol());
+    }
+  };
+  int taken = 0, refused = 0;
+  for (int i = 0; i < 300; ++i) {
+    std::vector<std::string> facts(2 + random(3));
+    for (std::string& f : facts) f = fact();
+    std::sort(facts.begin(), facts.end());
+    std::optional<bool> first;
+    const std::string all = absl::StrJoin(facts, ", ");
+    do {
+      // In one clause, and in one for each fact.
+      for (const char* comma : {", ", "\nwhere "}) {
+        const std::string clauses = absl::StrCat("where ", absl::StrJoin(facts, comma), "\n");
+        const std::string error = Refusal(absl::StrCat(kFunction, clauses));
+        if (!first) first = error.empty();
+        ASSERT_EQ(error.empty(), *first) << clauses << error << "\nbut not so for " << all;
+      }
+    } while (std::next_permutation(facts.begin(), facts.end()));
+    if (*first) ExpectReadsBack(absl::StrCat(kFunction, "where ", all, "\n"));
+    ++(*first ? taken : refused);
+  }
+  EXPECT_GT(taken, 60);
+  EXPECT_GT(refused, 60);
 }
 
 }  // namespace
