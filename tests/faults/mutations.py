@@ -581,6 +581,12 @@ GRAPH = [
     ("text-uses-stay-mentions", "graph/text/text_parser.cc",
      "    mentioned_symbols_.erase(symbol);\n    AddSymbol(symbol);", "    AddSymbol(symbol);",
      "a node defines a symbol that nodes above use"),
+    ("text-facts-are-checked-once", "graph/text/text_parser.cc",
+     "  if (!facts_.CheckAll(&reader_)) return reader_.status();\n", "",
+     "a condition is taken before the ranges that rule it out, and refused after them"),
+    ("text-contradiction-is-dropped", "graph/text/parts/text_facts.cc",
+     "      if (known == Proof::kNo) table_.Restore(c.condition, kOrigin);\n", "      (void)known;\n",
+     "a condition that others rule out is not checked by a run"),
 ]
 
 DECISIONS = [

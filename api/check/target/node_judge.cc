@@ -24,9 +24,10 @@ constexpr int64_t kTrials = 3;
 constexpr int64_t kMoreTrials = 16;
 constexpr int64_t kMaxTrials = 32;
 constexpr int64_t kTrialElements = 4096;
-// Additional units in the last place by which a sum may differ without a trial, times the root of
-// its length.
+// Additional units in the last place by which sums may differ without a trial, times the root of
+// their length and, beyond kFewSums, the growth of the largest of so many random errors.
 constexpr double kSumUnits = 3;
+constexpr double kFewSums = 1024;
 // Doubles represent all integers up to this one.
 constexpr double kExactIntegers = 9007199254740992.0;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -50,6 +51,11 @@ bool PlainlyNearF32(const HostTensor& got, const HostTensor& want, double units)
     if (a[i] != b[i] && !(std::isnan(a[i]) && std::isnan(b[i]))) return false;
   }
   return true;
+}
+
+double UnitsOfSums(double length, int64_t count) {
+  const double sums = std::max(kFewSums, static_cast<double>(count));
+  return kSumUnits * std::sqrt(length) * std::sqrt(std::log(sums) / std::log(kFewSums));
 }
 
 // True if the results agree without a trial.
@@ -85,8 +91,6 @@ class Judge {
     WEFT_ASSIGN_OR_RETURN(result_.want, reference::RunNode(node_, operands_, env_));
     exact_ = IsExactNode(node_);
     const double length = SumLength(node_, operands_);
-    const double units =
-        exact_ ? 0 : kPlainUnits + (length > 1 ? kSumUnits * std::sqrt(length) : 0);
     std::vector<size_t> doubtful;
     for (size_t r = 0; r < got_.size() && r < result_.want.size(); ++r) {
       const HostTensor& want = result_.want[r];
@@ -96,6 +100,8 @@ class Judge {
                                        want.type().ToString()));
         continue;
       }
+      const double sums = length > 1 ? UnitsOfSums(length, want.numel()) : 0;
+      const double units = exact_ ? 0 : kPlainUnits + sums;
       if (!PlainlySame(got_[r], want, units)) doubtful.push_back(r);
     }
     if (!doubtful.empty() && result_.same) JudgeByTrials(doubtful);
@@ -120,6 +126,7 @@ class Judge {
       if (t >= enough && !Differs(doubtful, bounds, largest)) break;
       RoundingTrial trial(static_cast<int>(t), options_.operand_error);
       auto moved = reference::RunNode(node_, operands_, env_, trial.Options());
+      ++result_.trials;
       largest = std::max(largest, trial.largest());
       if (!moved.ok()) continue;
       for (size_t k = 0; k < doubtful.size(); ++k) bounds[k].Add((*moved)[doubtful[k]]);

@@ -10,6 +10,7 @@
 #ifndef WEFT_API_CHECK_TARGET_NODE_JUDGE_H_
 #define WEFT_API_CHECK_TARGET_NODE_JUDGE_H_
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,8 @@ struct NodeJudgement {
   std::string difference;
   // The error of that element in units of its bound; infinite if no error is allowed.
   double excess = 0;
+  // Runs of the reference with such errors; none if a simple bound decides.
+  int64_t trials = 0;
   // The reference's results.
   std::vector<HostTensor> want;
 };

@@ -30,6 +30,14 @@ bool IsDead(const Node& node) {
   return node.op().is_pure() && !node.op().has(kDataDependent) && !node.has_uses();
 }
 
+// The target's result, as it is now. For a constant this is the module's tensor, not a copy, if the
+// target has the same bits elsewhere.
+HostTensor Kept(const Value& result, const HostTensor& seen) {
+  const HostTensor* literal = LiteralOf(&result);
+  const bool own = literal != nullptr && literal->raw() != seen.raw();
+  return own && seen.BitEqual(*literal) ? *literal : Snapshot(seen);
+}
+
 // JudgeNode, or Judge() by the runs of nested graphs if there were any. If the reference runs out
 // of memory here or for an operand, later nodes are judged on the target's values.
 absl::StatusOr<NodeJudgement> JudgeOrGiveUp(const Node& node, absl::Span<const HostTensor> operands,
@@ -245,7 +253,7 @@ absl::Status PlanCheck::TakeResults(const Node& node, const ObservedStep& step, 
                      absl::StrCat("result ", r, " has no memory: ", seen.status().message()),
                      kInfinity);
     }
-    f.values[id] = Snapshot(*seen);
+    f.values[id] = Kept(*node.result(r), *seen);
   }
   return absl::OkStatus();
 }

@@ -1,11 +1,17 @@
 // Differences that the judge accepts as rounding, and others that it does not.
 #include "api/check/target/node_judge.h"
 
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
+#include "api/check/target/element_bounds.h"
+#include "api/check/target/rounding_trial.h"
 #include "backends/runtime/symbol_env.h"
 #include "gmock/gmock.h"
 #include "graph/ir/graph.h"
@@ -58,6 +64,36 @@ TEST(NodeJudgeTest, SumWithoutOneTermIsNot) {
   EXPECT_FALSE(judged.same);
   EXPECT_GT(judged.excess, 1);
   EXPECT_THAT(judged.difference, HasSubstr("got 2047.5, want 2048"));
+}
+
+// The product of two n x n matrices, with one element off by `units` in the last place of a typical
+// one.
+NodeJudgement JudgedProduct(int64_t n, double units) {
+  std::vector<double> a, b;
+  for (int64_t i = 0; i < n * n; ++i) {
+    a.push_back(static_cast<float>(std::sin(i * 0.7)));
+    b.push_back(static_cast<float>(std::cos(i * 1.3)));
+  }
+  const std::string type = absl::StrCat("f32[", n, ", ", n, "]");
+  const std::string text = absl::StrCat("func @main(%a: ", type, ", %b: ", type, ") -> ", type,
+                                        " {\n%0 = matmul(%a, %b) : ", type, "\nreturn %0\n}\n");
+  const std::vector<HostTensor> operands = {Floats({n, n}, a), Floats({n, n}, b)};
+  const HostTensor want = Judged(text, operands, Floats({n, n}, a)).want[0];
+  std::vector<double> got = want.ReadDoubles();
+  double& smallest = *std::min_element(
+      got.begin(), got.end(), [](double x, double y) { return std::abs(x) < std::abs(y); });
+  smallest += units * EpsilonOf(DType::kF32) * TypicalMagnitude(absl::MakeConstSpan(got));
+  return Judged(text, operands, Floats({n, n}, got));
+}
+
+TEST(NodeJudgeTest, LargestErrorOfManySumsNeedsNoTrial) {
+  // 4 units, and 3 times the root of 256; more for the largest of 65536 errors.
+  EXPECT_EQ(JudgedProduct(256, 50).trials, 0);
+  EXPECT_EQ(JudgedProduct(256, 60).trials, 0);
+  EXPECT_GT(JudgedProduct(256, 70).trials, 0);
+  // 3 times the root of 32, without more.
+  EXPECT_EQ(JudgedProduct(32, 20).trials, 0);
+  EXPECT_GT(JudgedProduct(32, 22).trials, 0);
 }
 
 TEST(NodeJudgeTest, ExactOpsAreEqualInEveryBit) {
