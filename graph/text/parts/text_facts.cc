@@ -307,6 +307,8 @@ bool StatedFacts::Add(TextReader* reader, SymInt condition, size_t position) {
 
 bool StatedFacts::Check(TextReader* reader, SymInt condition, size_t position) const {
   if (symbols_.Prove(condition) != Proof::kNo) return true;
+  // The text of a condition without symbols is that of its value.
+  if (condition.is_constant()) return reader->Fail(position, "the condition holds for no sizes");
   return reader->Fail(position, absl::StrCat(condition.ToString(), " contradicts other facts"));
 }
 

@@ -563,6 +563,8 @@ TEST(TextErrors, Facts) {
               HasSubstr("no value for s0"));
   EXPECT_THAT(Error("func @f(%x: f32[s0]) where s0 <= 4, s0 == 3*s1 + 5 { return }"),
               HasSubstr("contradicts"));
+  EXPECT_THAT(Error("func @f(%x: f32[s0]) where s0 - 3 == s0 + 2 { return }"),
+              HasSubstr("the condition holds for no sizes"));
   EXPECT_THAT(Error("func @f(%x: f32[s0]) { return }\nwhere unbacked s0"),
               HasSubstr("as a backed symbol"));
 }
