@@ -13,7 +13,9 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
+#include "absl/types/span.h"
 #include "graph/tensor/dtype.h"
 
 namespace weft {
@@ -38,21 +40,32 @@ class MemoryGuard {
   void Watch(std::string name, DType dtype, char* data, int64_t bytes, bool poison);
   void Forget(const char* data);
 
-  // Number of watched buffers; Truncate() forgets those watched since size() was `size`.
+  // Truncate() forgets the buffers watched since size() was `size`.
   size_t size() const { return watched_.size(); }
-  void Truncate(size_t size) { watched_.resize(size); }
+  void Truncate(size_t size);
 
-  // DataLoss names the buffer and the first byte of its zones that was written.
-  absl::Status Check() const;
+  // DataLoss names the buffer and the first byte of its zones that was written. Checks the buffers
+  // that begin at `touched` and are watched, and kInTurn of all: the next ones at the next call, so
+  // that a call takes the same time however many there are.
+  absl::Status Check(absl::Span<const char* const> touched);
+  absl::Status CheckAll() const;
+
+  static constexpr size_t kInTurn = 256;
 
  private:
+  static constexpr size_t kNone = ~size_t{0};
   struct Watched {
     std::string name;
     DType dtype;
-    char* data;
+    char* data;  // Null: forgotten.
     int64_t bytes;
+    size_t before;  // Index of the one watched before at this address, or kNone.
   };
+  static absl::Status CheckZones(const Watched& watched);
+
   std::vector<Watched> watched_;
+  absl::flat_hash_map<const char*, size_t> by_address_;
+  size_t next_ = 0;  // The first in turn.
 };
 
 }  // namespace weft

@@ -198,8 +198,11 @@ class PlanRunner {
   void WatchBuffer(int buffer, int64_t bytes, bool poison);
   // Watches the buffers that live for the whole run.
   void WatchBuffers();
-  // Watches or forgets the temporaries whose lives begin or end with the step.
+  // Watches the temporaries whose lives begin with the step, and forgets those whose lives ended.
   void WatchTemporaries(int step);
+  void IndexLives();
+  // Addresses of the buffers that the step reads or writes.
+  std::vector<const char*> Touched(const Step& step) const;
   absl::StatusOr<HostTensor> ReadKnown(const View& view);
 
   // --- On host tensors (plan_runner_host.cc) ---------------------------------------------
@@ -217,9 +220,15 @@ class PlanRunner {
   const bool nested_;
   const bool host_visible_;  // The device's.
   ArenaPlanner planner_;
-  std::vector<char*> constants_;      // Address by buffer.
-  std::vector<HostTensor> held_;      // Dense copies of constants that had gaps.
-  std::vector<int> guarded_;          // Buffers of constants between zones.
+  std::vector<char*> constants_;  // Address by buffer.
+  std::vector<HostTensor> held_;  // Dense copies of constants that had gaps.
+  std::vector<int> guarded_;      // Buffers of constants between zones.
+  // By step: buffers of temporaries that begin with it, and that ended before it; made if watched.
+  struct Lives {
+    std::vector<int> begun;
+    std::vector<int> ended;
+  };
+  std::vector<Lives> lives_;
   std::vector<bool> direct_;          // By output: has its own dense buffer.
   std::vector<int> donors_;           // By output: the input whose memory it may take, or -1.
   std::vector<SymInt> free_symbols_;  // Symbols that an outer plan may define.

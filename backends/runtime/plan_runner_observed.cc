@@ -25,8 +25,12 @@ absl::Status PlanRunner::RunObserved(const Step& step, PreparedStep& prepared, s
   const int64_t scratch = code == nullptr ? 0 : code->scratch_bytes();
   const bool watched = guard != nullptr && scratch > 0;
   if (watched) guard->Watch("scratch", DType::kF32, runtime_.scratch(), scratch, true);
+  const bool last = !nested_ && index + 1 == plan_.steps.size();
   const auto read = [this](const View& view) { return ReadKnown(view); };
-  const auto check = [guard] { return guard == nullptr ? absl::OkStatus() : guard->Check(); };
+  const auto check = [&] {
+    if (guard == nullptr) return absl::OkStatus();
+    return last ? guard->CheckAll() : guard->Check(Touched(step));
+  };
   const double error = code == nullptr ? 0 : code->operand_error();
   const ObservedStep seen{plan_, n, env(), RoutineOf(code), error, read, check};
   StepObserver* const observer = runtime_.observer;
@@ -36,6 +40,16 @@ absl::Status PlanRunner::RunObserved(const Step& step, PreparedStep& prepared, s
   WEFT_RETURN_IF_ERROR(observer != nullptr ? observer->AfterStep(seen) : check());
   if (watched) guard->Forget(runtime_.scratch());
   return absl::OkStatus();
+}
+
+std::vector<const char*> PlanRunner::Touched(const Step& step) const {
+  std::vector<const char*> touched = {runtime_.scratch()};
+  for (const std::vector<View>* views : {&step.args, &step.results}) {
+    for (const View& view : *views) {
+      if (view.present()) touched.push_back(base_[view.buffer]);
+    }
+  }
+  return touched;
 }
 
 void PlanRunner::AddZones(Assignment* a) {
@@ -84,13 +98,16 @@ void PlanRunner::WatchBuffers() {
 }
 
 void PlanRunner::WatchTemporaries(int step) {
-  const auto& slots = planner_.memory().slots();
-  for (const MemoryPlan::Slot& slot : slots) {
-    if (slot.last == step - 1) runtime_.guard->Forget(base_[slot.buffers[0]]);
-  }
-  for (const MemoryPlan::Slot& slot : slots) {
-    const int b = slot.buffers[0];
-    if (slot.first == step) WatchBuffer(b, current_->bytes[b], /*poison=*/true);
+  if (lives_.empty()) IndexLives();
+  for (int b : lives_[step].ended) runtime_.guard->Forget(base_[b]);
+  for (int b : lives_[step].begun) WatchBuffer(b, current_->bytes[b], /*poison=*/true);
+}
+
+void PlanRunner::IndexLives() {
+  lives_.resize(plan_.steps.size() + 2);  // A life may end behind the last step.
+  for (const MemoryPlan::Slot& slot : planner_.memory().slots()) {
+    lives_[slot.first].begun.push_back(slot.buffers[0]);
+    lives_[slot.last + 1].ended.push_back(slot.buffers[0]);
   }
 }
 

@@ -154,6 +154,7 @@ FIRST_TESTS = {
     "api/inspect/": [["//tests/api/inspect/..."], ["//tests/tools/..."]],
     "api/check/pass_bisect": [["//tests/tools/..."]],
     "graph/ir/": [["//tests/graph/..."], ["//tests/golden:golden_test"]],
+    "backends/runtime/plan_runner_observed": [["//tests/api/check/target:target_check_test"]],
     "backends/runtime/": [
         ["//tests/backends/runtime/..."],
         ["//tests/backends/cpu:executable_test", "//tests/backends/cuda:device_tensors_test"],
