@@ -167,6 +167,18 @@ constexpr Case kCases[] = {
          return %0
        })",
      "a=3 b=3", "a=6 b=2"},
+    {"dft", R"(
+       func @main(%x: f32[2, 3, a]) {
+         %0 = dft(%x) loc("here")
+         return %0
+       })",
+     "a=1;a=2", "a=0;a=3"},
+    {"one_sided_inverse_dft", R"(
+       func @main(%x: f32[2, 3, a]) {
+         %0 = dft(%x, inverse=true, onesided=true) loc("here")
+         return %0
+       })",
+     "a=2", "a=1;a=3"},
     {"batch_norm", R"(
        func @main(%x: f32[2, a, 4], %w: f32[b], %v: f32[b], %m: f32[b], %s: f32[b]) {
          %0 = batch_norm(%x, %w, %v, %m, %s, eps=2) loc("here")

@@ -21,7 +21,7 @@ absl::Status Verify(const OpArgs& args) {
   }
   WEFT_ASSIGN_OR_RETURN(const int axis, NormalizeDim(args.attrs().Int("axis"), rank));
   if (axis == rank - 1) return Invalid("axis is the dim of the two parts");
-  if (IsRealInverse(args.attrs()) && parts.Is(1)) {
+  if (IsRealInverse(args.attrs()) && !args.MayHold(Equal(parts, 2))) {
     return Invalid("a one-sided inverse transform takes complex numbers");
   }
   return absl::OkStatus();
