@@ -179,6 +179,12 @@ constexpr Case kCases[] = {
          return %0
        })",
      "a=2", "a=1;a=3"},
+    {"interpolate", R"(
+       func @main(%x: f32[1, 3, a]) {
+         %0 = interpolate(%x, size=[1, 7, 6], scales=[1.0, 2.4, 0.5]) loc("here")
+         return %0
+       })",
+     "a=11;a=12;a=14", "a=10;a=15;a=16"},
     {"batch_norm", R"(
        func @main(%x: f32[2, a, 4], %w: f32[b], %v: f32[b], %m: f32[b], %s: f32[b]) {
          %0 = batch_norm(%x, %w, %v, %m, %s, eps=2) loc("here")

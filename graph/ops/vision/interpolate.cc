@@ -6,6 +6,8 @@
 #include "graph/ops/support/op.h"
 #include "graph/ops/support/sizes.h"
 #include "graph/ops/vision/resample.h"
+#include "graph/sym/sym_ops.h"
+#include "graph/sym/sym_range.h"
 
 namespace weft::ops {
 namespace {
@@ -30,7 +32,28 @@ absl::Status VerifyWords(const Attrs& attrs) {
                     "asymmetric", "tf_half_pixel_for_nn", "tf_crop_and_resize"});
 }
 
-// The scale fits the sizes, up to rounding to an integer down or to nearest.
+int64_t AsSize(double x) { return static_cast<int64_t>(std::clamp(x, -1.0, 0x1p62)); }
+
+// A scale makes `in` elements `out` if that is the product, rounded to an integer down or to
+// nearest. The slack is for scales that were rounded.
+constexpr double kSlack = 1e-3;
+constexpr double kRelativeSlack = 1e-6;
+
+// The numbers of elements that the scale makes of `in`.
+SymRange OutputsOf(double scale, int64_t in) {
+  const double resized = scale * static_cast<double>(in);
+  const double slack = kSlack + kRelativeSlack * resized;
+  return {AsSize(std::ceil(resized - 1 - slack)), AsSize(std::floor(resized + 0.5 + slack))};
+}
+
+// The numbers of elements of which the scale makes `out`.
+SymRange InputsOf(double scale, int64_t out) {
+  const double size = static_cast<double>(out);
+  return {AsSize(std::ceil((size - 0.5 - kSlack) / (scale * (1 + kRelativeSlack)))),
+          AsSize(std::floor((size + 1 + kSlack) / (scale * (1 - kRelativeSlack))))};
+}
+
+// Between two sizes that are both open, the scale is not checked.
 absl::Status CheckScale(const OpArgs& args, int d) {
   const std::vector<double>& scales = args.attrs().Floats("scales");
   const SymInt in = args.type(0).dim(d);
@@ -42,18 +65,18 @@ absl::Status CheckScale(const OpArgs& args, int d) {
   if (!(scales[d] > 0) || std::isinf(scales[d])) {
     return Invalid("scales must be positive, got ", scales[d]);
   }
-  if (!in.is_constant() || !out.is_constant() ||
+  if ((!in.is_constant() && !out.is_constant()) ||
       args.attrs().Str("coordinate_transformation_mode") == "tf_crop_and_resize") {
     return absl::OkStatus();
   }
-  const double resized = scales[d] * static_cast<double>(in.value());
-  const double slack = 1e-3 + 1e-6 * resized;
-  const double size = static_cast<double>(out.value());
-  if (size >= resized - 1 - slack && size <= resized + 0.5 + slack) {
+  const SymRange range =
+      in.is_constant() ? OutputsOf(scales[d], in.value()) : InputsOf(scales[d], out.value());
+  const SymInt open = in.is_constant() ? out : in;
+  if (args.MayHold(And(GreaterEqual(open, range.min), LessEqual(open, range.max)))) {
     return absl::OkStatus();
   }
-  return Invalid("scale ", scales[d], " of dim ", d, " does not make ", in.value(), " elements ",
-                 out.value());
+  return Invalid("scale ", scales[d], " of dim ", d, " does not make ", in.ToString(), " elements ",
+                 out.ToString());
 }
 
 absl::Status Verify(const OpArgs& args) {
