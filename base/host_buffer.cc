@@ -120,6 +120,8 @@ absl::StatusOr<std::shared_ptr<HostBuffer>> HostBuffer::MapFile(const std::strin
   if (pages == MAP_FAILED) {
     return absl::ErrnoToStatus(errno, absl::StrCat("cannot map ", path));
   }
+  // Pages that come from the disk are huge pages then, where the file system has them.
+  AdvisePages(pages, static_cast<size_t>(size + skipped));
   return std::make_shared<MappedBuffer>(static_cast<uint8_t*>(pages), skipped, size);
 }
 

@@ -15,12 +15,14 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "base/align.h"
 #include "base/status_macros.h"
 
 namespace weft {
 namespace {
 
 constexpr int kMaxLinks = 40;  // Symbolic links in a row, as Linux counts.
+constexpr int64_t kHugePage = int64_t{2} << 20;
 
 // The folder of the path, with its slash; "" if the path has no folder.
 std::string FolderOf(const std::string& path) { return path.substr(0, path.rfind('/') + 1); }
@@ -150,6 +152,7 @@ OutputFile& OutputFile::operator=(OutputFile&& other) noexcept {
   temporary_ = std::exchange(other.temporary_, "");
   fd_ = std::exchange(other.fd_, -1);
   size_ = other.size_;
+  kept_ = std::exchange(other.kept_, "");
   return *this;
 }
 
@@ -167,9 +170,28 @@ absl::Status OutputFile::Error(int error) const {
 }
 
 absl::Status OutputFile::Write(absl::string_view bytes) {
-  if (const int error = WriteAll(fd_, bytes)) return Error(error);
-  size_ += static_cast<int64_t>(bytes.size());
+  const int64_t end = size_ + static_cast<int64_t>(bytes.size());
+  const int64_t full = end - end % kHugePage;  // The end of the last huge page that is full.
+  size_t now = in_place_ ? bytes.size() : 0;   // Bytes that this call writes of the rest.
+  int error = 0;
+  if (!in_place_ && full > size_) {
+    const auto first = static_cast<size_t>(AlignUp(size_, kHugePage) - size_);
+    kept_.append(bytes.data(), first);
+    bytes.remove_prefix(first);
+    error = Flush();
+    now = static_cast<size_t>(full - size_) - first;
+  }
+  if (error == 0) error = WriteAll(fd_, bytes.substr(0, now));
+  if (error != 0) return Error(error);
+  kept_.append(bytes.data() + now, bytes.size() - now);
+  size_ = end;
   return absl::OkStatus();
+}
+
+int OutputFile::Flush() {
+  const int error = WriteAll(fd_, kept_);
+  kept_.clear();
+  return error;
 }
 
 absl::Status OutputFile::PadTo(int64_t offset) {
@@ -182,7 +204,8 @@ absl::Status OutputFile::PadTo(int64_t offset) {
 }
 
 absl::Status OutputFile::Commit() {
-  int error = in_place_ ? 0 : Sync(fd_);
+  int error = Flush();
+  if (error == 0 && !in_place_) error = Sync(fd_);
   if (error == 0 && !in_place_ && temporary_.empty()) {
     const std::string unnamed = absl::StrCat("/proc/self/fd/", fd_);
     const int linked = TakeName([&](const char* path) {

@@ -8,6 +8,8 @@
 //   * The new file has the permissions of the old one (owner and group too, where the process may
 //     set them). An old file that the process may not write is refused.
 //   * Other names of the old file (hard links) keep the old contents.
+//   * Each huge page of a file takes one write, so that the kernel may keep it as such: processes
+//     that map the file then have few page table misses.
 //   * Devices, pipes and sockets are written to as they are. /dev/stdout, /dev/stderr and
 //     /dev/fd/N stand for the open files of this process.
 #ifndef WEFT_BASE_OUTPUT_FILE_H_
@@ -35,7 +37,7 @@ class OutputFile {
   absl::Status Write(absl::string_view bytes);
   // Writes zeros up to `offset`, which is not before the end of the written bytes.
   absl::Status PadTo(int64_t offset);
-  // The descriptor, for libraries that write by themselves; -1 after Commit().
+  // The descriptor, for libraries that write all bytes by themselves; -1 after Commit().
   int fd() const { return fd_; }
   // Puts the file in its place. Nothing is written after it.
   absl::Status Commit();
@@ -48,6 +50,8 @@ class OutputFile {
   int TakeName(absl::FunctionRef<int(const char* path)> make);
   absl::Status TakeAttributes();
   absl::Status Error(int error) const;
+  // Writes the bytes that Write() has kept. 0, or the error.
+  int Flush();
   void Drop();
 
   std::string path_;       // The path as the caller gave it.
@@ -56,6 +60,7 @@ class OutputFile {
   std::string temporary_;  // "" if the file is written in place or has no name yet.
   int fd_ = -1;            // -1 after Commit().
   int64_t size_ = 0;
+  std::string kept_;  // The last bytes, which are less than a huge page.
 };
 
 // Writes a file with these bytes.

@@ -185,6 +185,25 @@ TEST_F(OutputFileTest, StandardOutputThatIsAFileGoesOn) {
   EXPECT_EQ(Read("f"), "part part part ");
 }
 
+// The parts of a huge page are written together, whatever their sizes are.
+TEST_F(OutputFileTest, PartsOfAllSizesComeInOrder) {
+  constexpr int64_t kHuge = 2 << 20;
+  std::string want;
+  auto file = OutputFile::Open(Path("f"));
+  ASSERT_TRUE(file.ok());
+  for (const int64_t size : {int64_t{1}, kHuge - 1, kHuge, int64_t{5}, 3 * kHuge, kHuge - 5,
+                             2 * kHuge + 7, int64_t{0}, int64_t{100}}) {
+    std::string part(static_cast<size_t>(size), '\0');
+    for (size_t i = 0; i < part.size(); ++i) part[i] = static_cast<char>(i * 7 + want.size());
+    EXPECT_TRUE(file->Write(part).ok());
+    want += part;
+  }
+  EXPECT_TRUE(file->PadTo(static_cast<int64_t>(want.size()) + kHuge).ok());
+  want.append(kHuge, '\0');
+  EXPECT_TRUE(file->Commit().ok());
+  EXPECT_TRUE(Read("f") == want);
+}
+
 TEST_F(OutputFileTest, PadsWithZeros) {
   auto file = OutputFile::Open(Path("f"));
   ASSERT_TRUE(file.ok());
