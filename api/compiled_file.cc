@@ -4,23 +4,28 @@
 #include <cmath>
 #include <functional>
 #include <memory>
+#include <set>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "absl/types/span.h"
 #include "api/check/compare.h"
 #include "api/check/planned_runs.h"
 #include "api/check/seeded_inputs.h"
-#include "api/compiled_plan.h"
 #include "api/compiled_program.h"
 #include "api/compiler.h"
 #include "api/model_io.h"
+#include "api/runtime/compiled_plan.h"
 #include "api/session.h"
 #include "api/version.h"
 #include "backends/cpu/aot/shared_object.h"
+#include "backends/cpu/kernels/isa.h"
 #include "backends/cpu/standalone/standalone.h"
+#include "backends/cpu/target.h"
 #include "backends/step_reference.h"
 #include "base/annotate.h"
 #include "base/status_macros.h"
@@ -57,8 +62,10 @@ absl::StatusOr<Runner> RunnerOfSession(std::unique_ptr<Module> module, const Bac
   });
 }
 
-absl::StatusOr<Runner> RunnerOfPlan(const std::string& path) {
-  WEFT_ASSIGN_OR_RETURN(CompiledProgram opened, CompiledProgram::Open(path));
+absl::StatusOr<Runner> RunnerOfPlan(const std::string& path, const std::string& instruction_set) {
+  CompiledProgramOptions options;
+  options.cpu = instruction_set;
+  WEFT_ASSIGN_OR_RETURN(CompiledProgram opened, CompiledProgram::Open(path, options));
   const auto program = std::make_shared<CompiledProgram>(std::move(opened));
   return Runner([program](const Tensors& inputs) -> absl::StatusOr<Tensors> {
     Tensors written;
@@ -70,12 +77,27 @@ absl::StatusOr<Runner> RunnerOfPlan(const std::string& path) {
   });
 }
 
-absl::StatusOr<Runner> RunnerOfFile(const Backend& backend, const std::string& path,
-                                    CompiledCheck* check) {
+// One for each plan that this machine can run, or one of the file's module.
+absl::StatusOr<std::vector<Runner>> RunnersOfFile(const Backend& backend, const std::string& path,
+                                                  CompiledCheck* check) {
+  std::vector<Runner> runners;
   check->ran_plan = backend.name() == "cpu";
-  if (check->ran_plan) return RunnerOfPlan(path);
-  WEFT_ASSIGN_OR_RETURN(auto module, LoadModel(path));
-  return RunnerOfSession(std::move(module), backend);
+  if (!check->ran_plan) {
+    WEFT_ASSIGN_OR_RETURN(auto module, LoadModel(path));
+    WEFT_ASSIGN_OR_RETURN(runners.emplace_back(), RunnerOfSession(std::move(module), backend));
+    return runners;
+  }
+  WEFT_ASSIGN_OR_RETURN(const auto sets, ReadInstructionSets(path, backend.name()));
+  for (const std::string& set : sets) {
+    if (cpu::ChooseIsa(set).ok()) {
+      WEFT_ASSIGN_OR_RETURN(runners.emplace_back(), RunnerOfPlan(path, set));
+    } else {
+      check->unchecked.push_back(set);
+    }
+  }
+  if (!runners.empty()) return runners;
+  return absl::FailedPreconditionError(absl::StrCat(
+      path, ": this machine cannot run its plans, which are for ", absl::StrJoin(sets, ", ")));
 }
 
 // Sums of other orders differ by parts of their largest terms, so that elements near zero are
@@ -113,15 +135,14 @@ std::string Difference(const Tensors& got, const Tensors& want, CompiledCheck* c
 }
 
 // Adds to the plan's constants the copies that routines make of them in a run.
-absl::Status PackConstants(const Graph& main, const Backend& backend, Plan* plan) {
-  if (backend.name() != "cpu") {
-    return absl::InvalidArgumentError(
-        absl::StrCat("weights are packed for cpu, not for ", backend.name()));
-  }
+absl::Status PackConstants(const Graph& main, const Target& target,
+                           const std::string& instruction_set, Plan* plan) {
   cpu::StandaloneOptions options;
+  options.isa = instruction_set;
   options.evaluator = &OpEvaluator();
-  WEFT_ASSIGN_OR_RETURN(Plan trial, Lower(main, backend.target()));
-  WEFT_ASSIGN_OR_RETURN(const auto program, cpu::Standalone::Create(std::move(trial), options));
+  WEFT_ASSIGN_OR_RETURN(Plan trial, Lower(main, target));
+  const auto program = cpu::Standalone::Create(std::move(trial), options);
+  if (!program.ok()) return Annotate(program.status(), "no run to find the layouts of the weights");
   absl::Status status;
   for (const PlannedRun& run : PlanRuns(main, /*edges=*/false, /*more_runs=*/0)) {
     SeedOptions seed;
@@ -129,22 +150,75 @@ absl::Status PackConstants(const Graph& main, const Backend& backend, Plan* plan
     seed.sizes = run.sizes;
     WEFT_ASSIGN_OR_RETURN(const Tensors inputs, MakeSeededInputs(main, seed));
     Tensors outputs;
-    status = program->Run(inputs, &outputs);
+    status = (*program)->Run(inputs, &outputs);
     if (status.ok()) break;
   }
   // Inputs of all sizes may be refused because of their data.
   if (!status.ok()) return Annotate(status, "no run to find the layouts of the weights");
   if (plan->constants == nullptr) return absl::OkStatus();
   auto constants = std::make_shared<PlanConstants>(*plan->constants);
-  for (auto& [number, packed] : program->Packed()) {
+  for (auto& [number, packed] : (*program)->Packed()) {
     constants->by_number[number].packed.push_back(std::move(packed));
   }
   SetConstants(std::move(constants), plan);
   return absl::OkStatus();
 }
 
-absl::StatusOr<Plan> PlanOf(Module& module, const Backend& backend,
-                            const CompiledFileOptions& options) {
+// The instruction sets of the plans, each once, that which most machines have first: readers before
+// version 1.2 of the format take the first plan.
+absl::StatusOr<std::set<cpu::Isa>> SetsOf(const std::vector<std::string>& names) {
+  std::set<cpu::Isa> sets;
+  for (const std::string& name : names) {
+    if (name == "avx2") {
+      sets.insert(cpu::Isa::kAvx2);
+    } else if (name == "avx512") {
+      sets.insert(cpu::Isa::kAvx512);
+    } else if (name == "native") {
+      WEFT_ASSIGN_OR_RETURN(const cpu::Isa native, cpu::DetectIsa());
+      sets.insert(native);
+    } else {
+      return absl::InvalidArgumentError(
+          absl::StrCat("plans are for native, avx2 or avx512, not for \"", name, "\""));
+    }
+  }
+  return sets;
+}
+
+// A plan of the file.
+struct FilePlan {
+  Target target;
+  std::string instruction_set;  // "" if the target has none.
+  Plan plan;
+};
+
+// The targets of the plans.
+absl::StatusOr<std::vector<FilePlan>> TargetsOf(const Backend& backend,
+                                                const CompiledFileOptions& options) {
+  std::vector<FilePlan> plans;
+  if (backend.name() != "cpu") {
+    if (options.pack || !options.instruction_sets.empty()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(options.pack ? "weights are packed" : "instruction sets are",
+                       " for cpu, not for ", backend.name()));
+    }
+    plans.push_back({backend.target(), "", Plan()});
+  } else if (options.instruction_sets.empty()) {
+    // Plans are also written on machines that cannot run them.
+    const bool wide = backend.target().vector_bytes >= 64;
+    plans.push_back({backend.target(),
+                     std::string(cpu::IsaName(wide ? cpu::Isa::kAvx512 : cpu::Isa::kAvx2)),
+                     Plan()});
+  } else {
+    WEFT_ASSIGN_OR_RETURN(const std::set<cpu::Isa> sets, SetsOf(options.instruction_sets));
+    for (const cpu::Isa isa : sets) {
+      plans.push_back({cpu::TargetOf(isa), std::string(cpu::IsaName(isa)), Plan()});
+    }
+  }
+  return plans;
+}
+
+absl::StatusOr<std::vector<FilePlan>> PlansOf(Module& module, const Backend& backend,
+                                              const CompiledFileOptions& options) {
   if (!backend.runs_plans()) {
     return absl::InvalidArgumentError(
         absl::StrCat("target ", backend.name(), " runs graphs, so there is no plan to write"));
@@ -153,14 +227,18 @@ absl::StatusOr<Plan> PlanOf(Module& module, const Backend& backend,
   // Where no pipeline ran, nothing has looked at what nodes assume about sizes.
   WEFT_RETURN_IF_ERROR(AssumeSizesOfNodes(module).status());
   WEFT_RETURN_IF_ERROR(MakeFunctional(module));
-  WEFT_ASSIGN_OR_RETURN(Plan plan, Lower(*module.main(), backend.target()));
-  WEFT_RETURN_IF_ERROR(VerifyPlan(plan));
-  if (!options.names) StripPlanNames(&plan);
-  if (options.pack) WEFT_RETURN_IF_ERROR(PackConstants(*module.main(), backend, &plan));
-  return plan;
+  WEFT_ASSIGN_OR_RETURN(std::vector<FilePlan> plans, TargetsOf(backend, options));
+  for (FilePlan& p : plans) {
+    WEFT_ASSIGN_OR_RETURN(p.plan, Lower(*module.main(), p.target));
+    WEFT_RETURN_IF_ERROR(VerifyPlan(p.plan));
+    if (!options.names) StripPlanNames(&p.plan);
+    if (!options.pack) continue;
+    WEFT_RETURN_IF_ERROR(PackConstants(*module.main(), p.target, p.instruction_set, &p.plan));
+  }
+  return plans;
 }
 
-absl::StatusOr<WeftbBuilder> FileOf(const Module& module, const Backend& backend, const Plan& plan,
+absl::StatusOr<WeftbBuilder> FileOf(const Module& module, const std::vector<FilePlan>& plans,
                                     const CompiledFileOptions& options) {
   WeftbBuilder builder;
   builder.producer = absl::StrCat("weft ", kVersion);
@@ -169,17 +247,39 @@ absl::StatusOr<WeftbBuilder> FileOf(const Module& module, const Backend& backend
   if (options.graph) {
     WEFT_RETURN_IF_ERROR(AddModuleToWeftb(module, {options.names}, &builder));
   }
-  const int target = builder.AddTarget(backend.name(), PrintTarget(backend.target()));
-  WEFT_RETURN_IF_ERROR(AddPlanToWeftb(plan, target, &builder));
+  for (const FilePlan& p : plans) {
+    const int target = builder.AddTarget(p.target.name, PrintTarget(p.target), p.instruction_set);
+    WEFT_RETURN_IF_ERROR(AddPlanToWeftb(p.plan, target, &builder));
+  }
   return builder;
 }
 
 }  // namespace
 
+absl::StatusOr<FileTargets> ParseFileTargets(absl::string_view text) {
+  FileTargets targets;
+  const std::vector<absl::string_view> names = absl::StrSplit(text, ',');
+  for (const absl::string_view name : names) {
+    const std::pair<std::string, std::string> parts = absl::StrSplit(name, absl::MaxSplits(':', 1));
+    const bool has_set = absl::StrContains(name, ':');
+    if (parts.first.empty() || (has_set && parts.second.empty()) ||
+        (!targets.backend.empty() && parts.first != targets.backend)) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "\"", text, "\" is not one target, or one with several instruction sets, as in ",
+          "cpu,cpu:avx2"));
+    }
+    targets.backend = parts.first;
+    if (has_set || names.size() > 1) {
+      targets.instruction_sets.push_back(has_set ? parts.second : "native");
+    }
+  }
+  return targets;
+}
+
 absl::Status WriteCompiledFile(Module& module, const Backend& backend, const std::string& path,
                                const CompiledFileOptions& options) {
-  WEFT_ASSIGN_OR_RETURN(const Plan plan, PlanOf(module, backend, options));
-  const absl::StatusOr<WeftbBuilder> file = FileOf(module, backend, plan, options);
+  WEFT_ASSIGN_OR_RETURN(const auto plans, PlansOf(module, backend, options));
+  const absl::StatusOr<WeftbBuilder> file = FileOf(module, plans, options);
   if (!file.ok()) return Annotate(file.status(), path);
   return file->Write(path);
 }
@@ -190,13 +290,15 @@ absl::Status WriteCompiledLibrary(Module& module, const Backend& backend, const 
     return absl::InvalidArgumentError(
         absl::StrCat("a shared object has code for cpu, not for ", backend.name()));
   }
-  WEFT_ASSIGN_OR_RETURN(const Plan plan, PlanOf(module, backend, options));
-  const absl::StatusOr<WeftbBuilder> file = FileOf(module, backend, plan, options);
+  WEFT_ASSIGN_OR_RETURN(const auto plans, PlansOf(module, backend, options));
+  const absl::StatusOr<WeftbBuilder> file = FileOf(module, plans, options);
   if (!file.ok()) return Annotate(file.status(), path);
+  std::vector<cpu::PlanForSet> code;
+  for (const FilePlan& p : plans) code.push_back({&p.plan, &p.target, p.instruction_set});
   cpu::SharedObjectOptions shared;
   shared.compiler = compiler;
   const auto write = [&](const std::string& to) { return file->Write(to); };
-  return cpu::WriteSharedObject(plan, backend.target(), write, path, shared);
+  return cpu::WriteSharedObject(code, write, path, shared);
 }
 
 uint64_t HashSource(const Module& module) { return HashModuleText(module); }
@@ -214,6 +316,10 @@ std::string CompiledCheck::ToString() const {
           ? absl::StrFormat("%d runs of source and %s agree; the largest difference is %.2g",
                             compared, product, largest_error)
           : absl::StrCat("source and ", product, " differ: ", difference);
+  if (!unchecked.empty()) {
+    absl::StrAppend(&text,
+                    "; not checked, as this machine lacks it: ", absl::StrJoin(unchecked, ", "));
+  }
   if (refused > 0) absl::StrAppend(&text, "; the source refused the inputs of ", refused, " more");
   return text;
 }
@@ -224,7 +330,7 @@ absl::StatusOr<CompiledCheck> CheckCompiledFile(const Module& source, const Back
   CompiledCheck check;
   WEFT_ASSIGN_OR_RETURN(const Backend* reference, BuiltinBackends().Find("reference"));
   WEFT_ASSIGN_OR_RETURN(const Runner run_source, RunnerOfSession(source.Clone(), *reference));
-  WEFT_ASSIGN_OR_RETURN(const Runner run_product, RunnerOfFile(backend, path, &check));
+  WEFT_ASSIGN_OR_RETURN(const std::vector<Runner> products, RunnersOfFile(backend, path, &check));
   absl::Status refusal;
   for (const PlannedRun& run : PlanRuns(*source.main(), /*edges=*/false, /*more_runs=*/0)) {
     SeedOptions options;
@@ -238,13 +344,15 @@ absl::StatusOr<CompiledCheck> CheckCompiledFile(const Module& source, const Back
       refusal = want.status();
       continue;
     }
-    const auto got = run_product(inputs);
-    ++check.compared;
-    check.difference = got.ok() ? Difference(*got, *want, &check)
-                                : absl::StrCat("the product refuses: ", got.status().message());
-    if (check.difference.empty()) continue;
-    check.difference = absl::StrCat("for (", ShapesOf(inputs), "), ", check.difference);
-    return check;
+    for (const Runner& run_product : products) {
+      const auto got = run_product(inputs);
+      ++check.compared;
+      check.difference = got.ok() ? Difference(*got, *want, &check)
+                                  : absl::StrCat("the product refuses: ", got.status().message());
+      if (check.difference.empty()) continue;
+      check.difference = absl::StrCat("for (", ShapesOf(inputs), "), ", check.difference);
+      return check;
+    }
   }
   if (check.compared > 0) return check;
   return Annotate(refusal, "no run of source and product could be compared");

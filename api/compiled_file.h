@@ -10,6 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "api/backends.h"
 
 namespace weft {
@@ -22,13 +23,24 @@ struct CompiledFileOptions {
   bool graph = true;
   // Write the names of source nodes, which messages and traces show.
   bool names = true;
-  // Write the weights also as the routines of the CPU read them, for the instruction set of this
-  // machine: a program then packs no copies of them, and shares them with other processes. The file
-  // is larger by their size. Runs the plan once to find them.
+  // Write the weights also as the routines of the CPU read them: a program then packs no copies of
+  // them, and shares them with other processes. The file is larger by their size for each
+  // instruction set. Runs the plans once to find them, so this machine has to have the sets.
   bool pack = false;
+  // Instruction sets of the CPU to write a plan for: "avx2", "avx512", or "native", that of this
+  // machine. A program runs the plan for the best set of its machine. Empty: "native".
+  std::vector<std::string> instruction_sets;
   std::string pipeline;      // The passes that the module went through; for information.
   uint64_t source_hash = 0;  // HashSource() of the module before them; 0: unknown.
 };
+
+// The targets of a file: "cpu", or with instruction sets "cpu,cpu:avx2".
+struct FileTargets {
+  std::string backend;
+  std::vector<std::string> instruction_sets;  // As CompiledFileOptions has them.
+};
+// InvalidArgument for targets of two backends, and for an empty name.
+absl::StatusOr<FileTargets> ParseFileTargets(absl::string_view text);
 
 // Lowers main() of a compiled module for the backend and writes the file. The module is made
 // functional. InvalidArgument for a backend that runs no plans.
@@ -37,7 +49,7 @@ absl::Status WriteCompiledFile(Module& module, const Backend& backend, const std
 
 // The same, and the plan's kernels as machine code, in a shared object: CompiledProgram runs it, as
 // C programs do with program_open. For the backend "cpu" alone. `compiler` is the system's, looked
-// up in PATH. The object needs the instruction set of the target.
+// up in PATH.
 absl::Status WriteCompiledLibrary(Module& module, const Backend& backend, const std::string& path,
                                   const CompiledFileOptions& options = {},
                                   const std::string& compiler = "c++");
@@ -51,11 +63,13 @@ absl::StatusOr<std::vector<std::string>> OpsOutsideRuntime(const std::string& pa
                                                            const std::string& target);
 
 struct CompiledCheck {
-  int compared = 0;  // Runs of both whose results were compared.
+  int compared = 0;  // Runs of source and plan whose results were compared.
   int refused = 0;   // Runs whose inputs the source refused.
   // True: the file's plan ran, on the CPU. False: a session ran the file's module, because the plan
   // is for another target.
   bool ran_plan = false;
+  // Instruction sets of plans that this machine cannot run.
+  std::vector<std::string> unchecked;
   double largest_error = 0;
   // The sizes of the inputs, the output and the elements that differ; "" if none do.
   std::string difference;
@@ -64,10 +78,11 @@ struct CompiledCheck {
   std::string ToString() const;
 };
 
-// Runs `source` on the reference executor, and the program of the file that was compiled from it,
-// on equal seeded inputs: several assignments of the symbols, plain and wide elements. Outputs and
-// new values of written inputs are compared within the tolerance for programs whose sums have
-// another order. Errors: a file that cannot be read, or nothing could be compared.
+// Runs `source` on the reference executor, and the plans of the file that was compiled from it, one
+// for each instruction set that this machine has, on equal seeded inputs: several assignments of
+// the symbols, plain and wide elements. Outputs and new values of written inputs are compared
+// within the tolerance for programs whose sums have another order. Errors: a file that cannot be
+// read, or nothing could be compared.
 absl::StatusOr<CompiledCheck> CheckCompiledFile(const Module& source, const Backend& backend,
                                                 const std::string& path, uint64_t seed = 0);
 

@@ -1,76 +1,22 @@
 #include "api/compiled_program.h"
 
-#include <utility>
-
-#include "absl/strings/str_cat.h"
-#include "api/compiled_plan.h"
-#include "backends/cpu/standalone/model_library.h"
-#include "backends/cpu/standalone/standalone.h"
+#include "absl/strings/string_view.h"
+#include "api/runtime/runtime_ops.h"
 #include "backends/step_reference.h"
-#include "base/annotate.h"
 #include "base/status_macros.h"
-#include "lowering/plan.h"
+#include "graph/ops/registry.h"
+#include "lowering/plan_text.h"
 
 namespace weft {
 
-struct CompiledProgram::Impl {
-  std::vector<Input> inputs;
-  std::vector<Type> outputs;
-  std::vector<int> write_backs;
-  std::shared_ptr<const cpu::ModelLibrary> library;  // Null for a .weftb file.
-  std::unique_ptr<cpu::Standalone> program;          // Its code is that of the library.
-};
-
-CompiledProgram::CompiledProgram(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
-CompiledProgram::CompiledProgram(CompiledProgram&&) noexcept = default;
-CompiledProgram& CompiledProgram::operator=(CompiledProgram&&) noexcept = default;
-CompiledProgram::~CompiledProgram() = default;
-
 absl::StatusOr<CompiledProgram> CompiledProgram::Open(const std::string& path,
                                                       const CompiledProgramOptions& options) {
-  auto impl = std::make_unique<Impl>();
-  WEFT_ASSIGN_OR_RETURN(CompiledPlan compiled,
-                        ReadCompiledPlan(path, options.target, {options.check_weights}));
-  if (options.target != "cpu") {
-    return absl::InvalidArgumentError(
-        absl::StrCat(path, ": a plan for ", options.target, " does not run on the CPU"));
-  }
-  Plan& plan = compiled.plan;
-  impl->library = std::move(compiled.library);
-  cpu::StandaloneOptions standalone;
-  standalone.threads = options.threads;
-  standalone.kernels = std::move(compiled.kernels);
-  standalone.evaluator = &OpEvaluator();
-  for (const PlanInput& input : plan.inputs) impl->inputs.push_back({input.name, input.type});
-  impl->write_backs = plan.write_backs;
-  impl->outputs = plan.outputs;
-  impl->outputs.resize(plan.outputs.size() - plan.write_backs.size());
-  auto program = cpu::Standalone::Create(std::move(plan), standalone);
-  if (!program.ok()) return Annotate(program.status(), path);
-  impl->program = *std::move(program);
-  return CompiledProgram(std::move(impl));
-}
-
-const std::vector<CompiledProgram::Input>& CompiledProgram::inputs() const { return impl_->inputs; }
-
-const std::vector<Type>& CompiledProgram::outputs() const { return impl_->outputs; }
-
-absl::StatusOr<std::vector<HostTensor>> CompiledProgram::Run(
-    absl::Span<const HostTensor> inputs, std::vector<HostTensor>* written) const {
-  if (inputs.size() != impl_->inputs.size()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the program takes ", impl_->inputs.size(), " inputs, got ", inputs.size()));
-  }
-  std::vector<HostTensor> outputs;
-  WEFT_RETURN_IF_ERROR(impl_->program->Run(inputs, &outputs));
-  if (written != nullptr) {
-    written->assign(inputs.size(), HostTensor());
-    for (size_t i = 0; i < impl_->write_backs.size(); ++i) {
-      (*written)[impl_->write_backs[i]] = outputs[impl_->outputs.size() + i];
-    }
-  }
-  outputs.resize(impl_->outputs.size());
-  return outputs;
+  const auto parse = [](absl::string_view text, ConstantSource constants, absl::string_view name) {
+    return ParsePlan(text, ops::Registry(), constants, name);
+  };
+  WEFT_ASSIGN_OR_RETURN(RuntimeProgram program,
+                        OpenWithOps(path, options, {parse, &OpEvaluator()}));
+  return CompiledProgram(std::move(program));
 }
 
 }  // namespace weft

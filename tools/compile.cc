@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
@@ -22,7 +23,6 @@
 #include "tools/common/logs.h"
 #include "tools/common/models.h"
 #include "tools/common/pipeline_flags.h"
-#include "tools/common/target_flags.h"
 
 namespace weft::tools {
 namespace {
@@ -47,8 +47,12 @@ FlagSet MakeFlags(Options* o) {
                 "bench read the graph of a .weftb file. A .so has the kernels as machine code\n"
                 "for the CPU, too.\n\n"
                 "  compile model.onnx -o model.weftb\n"
+                "  compile --target=cpu:avx2,cpu:avx512 --pack model.onnx -o model.weftb\n"
                 "  compile --check --strip=names,graph model.pt2 -o model.so");
-  AddTargetFlag(flags, &o->target, "Executor of the plan. Default: cpu");
+  flags.String("target", &o->target, "TARGET,...",
+               "Executor of the plan: cpu or cuda, or cpu with instruction sets. A file has\n"
+               "a plan for each of them, and programs run the best that they can: cpu (the\n"
+               "set of this machine), cpu:avx2, cpu:avx512. Default: cpu");
   AddPipelineFlags(flags, &o->pipeline);
   flags.String("o", &o->output, "FILE", "The compiled model, as a .weftb or .so file");
   flags.String("compiler", &o->compiler, "PROGRAM",
@@ -57,8 +61,8 @@ FlagSet MakeFlags(Options* o) {
                "Leave out parts: names, those of source nodes in traces and messages;\n"
                "graph, so that the file holds the plan alone");
   flags.Bool("pack", &o->pack,
-             "Also write the weights as the routines of this machine's CPU read them:\n"
-             "programs start sooner and share them, and the file is larger");
+             "Also write the weights as the routines of the CPU read them: programs start\n"
+             "sooner and share them, and the file is larger");
   flags.Bool("check", &o->check,
              "Read the file back and compare it with the model on the reference,\n"
              "for several sizes and seeded inputs; exit status 1 if they differ");
@@ -84,11 +88,11 @@ absl::Status ReadStrip(const std::string& strip, CompiledFileOptions* file) {
 bool IsLibrary(const std::string& path) { return absl::EndsWith(path, ".so"); }
 
 // Says how large the file is, and what the runtime cannot run of it.
-absl::Status Describe(const Options& o, const std::string& path) {
+absl::Status Describe(const Options& o, const std::string& path, const std::string& target) {
   std::error_code error;
   const auto bytes = std::filesystem::file_size(path, error);
   std::cout << o.output << ": " << (error ? 0 : bytes) << " bytes\n";
-  WEFT_ASSIGN_OR_RETURN(const auto missing, OpsOutsideRuntime(path, o.target));
+  WEFT_ASSIGN_OR_RETURN(const auto missing, OpsOutsideRuntime(path, target));
   if (!missing.empty()) {
     PrintMessage("compile",
                  absl::StrCat("warning: the runtime without a compiler lacks ops of this plan: ",
@@ -109,7 +113,9 @@ absl::StatusOr<int> Run(const Options& o, const std::vector<std::string>& positi
   WEFT_RETURN_IF_ERROR(ReadStrip(o.strip, &file));
   Extensions extensions;
   WEFT_RETURN_IF_ERROR(o.pipeline.LoadExtensions(extensions));
-  WEFT_ASSIGN_OR_RETURN(const Backend* backend, extensions.backends().Find(o.target));
+  WEFT_ASSIGN_OR_RETURN(FileTargets targets, ParseFileTargets(o.target));
+  file.instruction_sets = std::move(targets.instruction_sets);
+  WEFT_ASSIGN_OR_RETURN(const Backend* backend, extensions.backends().Find(targets.backend));
   LoadOptions load;
   load.ops = &extensions.ops();
   WEFT_ASSIGN_OR_RETURN(const std::unique_ptr<Module> module, LoadShown(positional[0], load));
@@ -125,7 +131,7 @@ absl::StatusOr<int> Run(const Options& o, const std::vector<std::string>& positi
   WEFT_RETURN_IF_ERROR(IsLibrary(path)
                            ? WriteCompiledLibrary(*module, *backend, path, file, o.compiler)
                            : WriteCompiledFile(*module, *backend, path, file));
-  WEFT_RETURN_IF_ERROR(Describe(o, path));
+  WEFT_RETURN_IF_ERROR(Describe(o, path, targets.backend));
   if (!o.check) return kExitOk;
   WEFT_ASSIGN_OR_RETURN(const CompiledCheck check,
                         CheckCompiledFile(*source, *backend, path, o.seed));

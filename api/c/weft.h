@@ -162,16 +162,19 @@ typedef struct weft_plan_options {
   /* "all" compares the constants with the hashes that the file has of them, which reads all of
    * them; "none" does not (docs/deploy.md). Null: "all". */
   const char* check_weights;
+  const char* cpu; /* "avx2" or "avx512": uses that instruction set at most. Null: "native". */
 } weft_plan_options;
 
 /* For module_compile. */
 typedef struct weft_file_options {
   size_t struct_size;
-  const char* target;  /* Null: "cpu". */
+  /* May name instruction sets of cpu, for each of which the file has a plan: "cpu:avx2,cpu:avx512".
+   * Null: "cpu". */
+  const char* target;
   const char* passes;  /* Null: the target's own pipeline. */
   int32_t strip_graph; /* 1: the plan alone. */
   int32_t strip_names; /* 1: without the names of source nodes. */
-  int32_t pack;        /* 1: weights also as the routines of this machine's CPU read them. */
+  int32_t pack;        /* 1: weights also as the routines of the CPU read them. */
 } weft_file_options;
 
 /* --- Own ops ----------------------------------------------------------------------------------

@@ -70,20 +70,27 @@ absl::Status WeftbBuilder::AddConstant(uint64_t id, const HostTensor& tensor) {
 }
 
 absl::Status WeftbBuilder::AddPacked(uint64_t weight, absl::string_view layout,
-                                     const HostTensor& packed) {
+                                     const HostTensor& packed, int target) {
   WEFT_CHECK(by_id_.contains(weight)) << "the constant is added first";
-  for (const Packed& other : packed_) {
-    if (other.weight == weight && other.layout == layout) return absl::OkStatus();
+  const std::string& set = targets_[target].instruction_set;
+  for (Packed& other : packed_) {
+    if (other.weight != weight || other.layout != layout) continue;
+    if (other.instruction_set != set) other.instruction_set.clear();
+    return absl::OkStatus();
   }
-  packed_.push_back({weight, packed.Fingerprint(), std::string(layout)});
+  packed_.push_back({weight, packed.Fingerprint(), std::string(layout), set});
   return AddConstant(packed_.back().packed, packed);
 }
 
-int WeftbBuilder::AddTarget(absl::string_view name, absl::string_view text) {
+int WeftbBuilder::AddTarget(absl::string_view name, absl::string_view text,
+                            absl::string_view instruction_set) {
   for (size_t i = 0; i < targets_.size(); ++i) {
-    if (targets_[i].name == name && targets_[i].text == text) return static_cast<int>(i);
+    const Target& target = targets_[i];
+    if (target.name == name && target.text == text && target.instruction_set == instruction_set) {
+      return static_cast<int>(i);
+    }
   }
-  targets_.push_back({std::string(name), std::string(text)});
+  targets_.push_back({std::string(name), std::string(text), std::string(instruction_set)});
   return static_cast<int>(targets_.size()) - 1;
 }
 
@@ -138,7 +145,9 @@ absl::Status WeftbBuilder::CheckLimits() const {
         absl::StrCat("a .weftb file has at most ", kMaxWeftbPlans, " plans and targets"));
   }
   size_t bytes = producer.size() + pipeline.size();
-  for (const Target& target : targets_) bytes += target.name.size() + target.text.size();
+  for (const Target& target : targets_) {
+    bytes += target.name.size() + target.text.size() + target.instruction_set.size();
+  }
   for (const Plan& plan : plans_) {
     if (plan.function.size() > kMaxWeftbName) {
       return absl::ResourceExhaustedError(
@@ -146,7 +155,9 @@ absl::Status WeftbBuilder::CheckLimits() const {
     }
     bytes += plan.function.size();
   }
-  for (const Packed& packed : packed_) bytes += packed.layout.size();
+  for (const Packed& packed : packed_) {
+    bytes += packed.layout.size() + packed.instruction_set.size();
+  }
   if (bytes <= kMaxWeftbStrings) return absl::OkStatus();
   return absl::ResourceExhaustedError(
       absl::StrCat("targets and pipeline pass ", kMaxWeftbStrings, " bytes"));
@@ -173,7 +184,8 @@ std::string WeftbBuilder::MakeMeta(const Layout& layout) const {
   std::vector<flatbuffers::Offset<flat::Target>> targets;
   for (const Target& t : targets_) {
     const auto name = fbb.CreateString(t.name);
-    targets.push_back(flat::CreateTarget(fbb, name, fbb.CreateString(t.text)));
+    const auto text = fbb.CreateString(t.text);
+    targets.push_back(flat::CreateTarget(fbb, name, text, fbb.CreateString(t.instruction_set)));
   }
   std::vector<flatbuffers::Offset<flat::Plan>> plans;
   for (size_t i = 0; i < plans_.size(); ++i) {
@@ -183,7 +195,9 @@ std::string WeftbBuilder::MakeMeta(const Layout& layout) const {
   }
   std::vector<flatbuffers::Offset<flat::Packed>> packed;
   for (const Packed& p : packed_) {
-    packed.push_back(flat::CreatePacked(fbb, p.weight, fbb.CreateString(p.layout), p.packed));
+    const auto layout = fbb.CreateString(p.layout);
+    packed.push_back(
+        flat::CreatePacked(fbb, p.weight, layout, p.packed, fbb.CreateString(p.instruction_set)));
   }
   const auto producer_at = fbb.CreateString(producer);
   const auto pipeline_at = fbb.CreateString(pipeline);

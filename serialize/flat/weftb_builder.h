@@ -29,11 +29,13 @@ class WeftbBuilder {
   // `id` is the tensor's content id. Does nothing if the tensor is there already; InvalidArgument
   // if another tensor has this id.
   absl::Status AddConstant(uint64_t id, const HostTensor& tensor);
-  // Adds a copy of the constant with content id `weight` that has another layout. Does nothing if
-  // there is one of this layout.
-  absl::Status AddPacked(uint64_t weight, absl::string_view layout, const HostTensor& packed);
-  // Index of the target. Targets of equal name and text are one.
-  int AddTarget(absl::string_view name, absl::string_view text);
+  // Adds a copy of the constant with content id `weight` that has another layout, for plans of the
+  // target. If there is one of this layout, that one serves.
+  absl::Status AddPacked(uint64_t weight, absl::string_view layout, const HostTensor& packed,
+                         int target);
+  // Index of the target. Targets that are equal in all are one.
+  int AddTarget(absl::string_view name, absl::string_view text,
+                absl::string_view instruction_set = "");
   // AlreadyExists if the function has a plan for the target.
   absl::Status AddPlan(absl::string_view function, int target, std::string text);
 
@@ -48,7 +50,7 @@ class WeftbBuilder {
     HostTensor tensor;  // Dense.
   };
   struct Target {
-    std::string name, text;
+    std::string name, text, instruction_set;
   };
   struct Plan {
     std::string function;
@@ -59,6 +61,7 @@ class WeftbBuilder {
     uint64_t weight = 0;
     uint64_t packed = 0;
     std::string layout;
+    std::string instruction_set;
   };
   struct Layout;
 

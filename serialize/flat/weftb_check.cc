@@ -207,7 +207,8 @@ class Checker {
   absl::Status CheckTargets() {
     for (size_t i = 0; i < SizeOf(file_.targets()); ++i) {
       const flat::Target& target = *file_.targets()->Get(i);
-      out_.targets.push_back({View(target.name()), View(target.text())});
+      out_.targets.push_back(
+          {View(target.name()), View(target.text()), View(target.instruction_set())});
     }
     return absl::OkStatus();
   }
@@ -255,7 +256,8 @@ class Checker {
         return Bad("packed constant ", i, ": there is one of layout \"", PrintableName(layout),
                    "\" already");
       }
-      out_.packed.push_back({packed.weight(), packed.packed(), layout});
+      out_.packed.push_back(
+          {packed.weight(), packed.packed(), layout, View(packed.instruction_set())});
     }
     return absl::OkStatus();
   }

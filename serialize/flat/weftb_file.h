@@ -43,6 +43,7 @@ struct WeftbContents {
   };
   struct Target {
     absl::string_view name, text;
+    absl::string_view instruction_set;  // "" if it is not known.
   };
   struct Plan {
     absl::string_view function;
@@ -52,7 +53,7 @@ struct WeftbContents {
   struct Packed {
     uint64_t weight = 0;  // Ids of constants.
     uint64_t packed = 0;
-    absl::string_view layout;
+    absl::string_view layout, instruction_set;
   };
   uint16_t minor = 0;  // The minor version that the file was written in.
   absl::string_view producer, pipeline;

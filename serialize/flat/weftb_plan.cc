@@ -1,5 +1,6 @@
 #include "serialize/flat/weftb_plan.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -9,6 +10,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "base/annotate.h"
 #include "base/out_of_memory.h"
 #include "base/printable.h"
@@ -24,21 +26,30 @@
 namespace weft {
 namespace {
 
-absl::Status NoPlan(const WeftbFile& file, absl::string_view function, absl::string_view target) {
+// "cpu", or "cpu:avx2" if the instruction set is known.
+std::string NameOf(const WeftbContents::Target& target) {
+  return target.instruction_set.empty()
+             ? PrintableName(target.name)
+             : absl::StrCat(PrintableName(target.name), ":", PrintableName(target.instruction_set));
+}
+
+absl::Status NoPlan(const WeftbFile& file, absl::string_view function, absl::string_view target,
+                    absl::Span<const std::string> sets, bool other_sets) {
   constexpr size_t kMaxShown = 8;
   const WeftbContents& contents = file.contents();
   std::string text = absl::StrCat(file.name(), ": there is no plan of @", PrintableName(function),
-                                  " for target ", PrintableName(target), "; the file has ");
+                                  " for target ", PrintableName(target));
+  if (other_sets) absl::StrAppend(&text, " with ", absl::StrJoin(sets, " or "));
+  absl::StrAppend(&text, "; the file has ");
   if (contents.plans.empty()) absl::StrAppend(&text, "none");
   for (size_t i = 0; i < contents.plans.size() && i <= kMaxShown; ++i) {
     const WeftbContents::Plan& plan = contents.plans[i];
     absl::StrAppend(&text, i > 0 ? ", " : "",
-                    i == kMaxShown
-                        ? "..."
-                        : absl::StrCat("@", PrintableName(plan.function), " for ",
-                                       PrintableName(contents.targets[plan.target].name)));
+                    i == kMaxShown ? "..."
+                                   : absl::StrCat("@", PrintableName(plan.function), " for ",
+                                                  NameOf(contents.targets[plan.target])));
   }
-  return absl::NotFoundError(text);
+  return other_sets ? absl::FailedPreconditionError(text) : absl::NotFoundError(text);
 }
 
 std::string NameOf(const HostTensor& tensor, const Plan& plan) {
@@ -49,8 +60,9 @@ std::string NameOf(const HostTensor& tensor, const Plan& plan) {
   return "";
 }
 
-// Gives the plan the packed copies of its constants. `ids` are those of the constants by address.
-absl::Status AddPacked(const WeftbFile& file,
+// Gives the plan, which is for the instruction set, the packed copies of its constants. `ids` are
+// those of the constants by address.
+absl::Status AddPacked(const WeftbFile& file, absl::string_view instruction_set,
                        const absl::flat_hash_map<const uint8_t*, uint64_t>& ids,
                        WeftbConstants* constants, Plan* plan) {
   if (file.contents().packed.empty() || plan->constants == nullptr) return absl::OkStatus();
@@ -58,7 +70,8 @@ absl::Status AddPacked(const WeftbFile& file,
   absl::flat_hash_set<uint64_t> read;
   for (const auto& [address, id] : ids) read.insert(id);
   for (const WeftbContents::Packed& packed : file.contents().packed) {
-    if (!read.contains(packed.weight)) continue;
+    const bool serves = packed.instruction_set.empty() || packed.instruction_set == instruction_set;
+    if (!serves || !read.contains(packed.weight)) continue;
     by_weight[packed.weight].push_back(
         {std::string(packed.layout), constants->Find(packed.packed)});
   }
@@ -91,7 +104,8 @@ absl::StatusOr<Plan> ReadPlan(const WeftbFile& file, const WeftbContents::Plan& 
         absl::StrCat(name, ": the text is of @", PrintableName(plan->name)));
   }
   WEFT_RETURN_IF_ERROR(Annotate(VerifyPlan(*plan), name));
-  WEFT_RETURN_IF_ERROR(AddPacked(file, ids, &constants, &*plan));
+  const absl::string_view set = file.contents().targets[entry.target].instruction_set;
+  WEFT_RETURN_IF_ERROR(AddPacked(file, set, ids, &constants, &*plan));
   if (options.check_weights) {
     WEFT_RETURN_IF_ERROR(
         constants.CheckContents([&](const HostTensor& tensor) { return NameOf(tensor, *plan); }));
@@ -107,25 +121,48 @@ absl::Status AddPlanToWeftb(const Plan& plan, int target, WeftbBuilder* builder)
       const uint64_t id = constant.tensor.Fingerprint();
       WEFT_RETURN_IF_ERROR(builder->AddConstant(id, constant.tensor));
       for (const PackedConstant& packed : constant.packed) {
-        WEFT_RETURN_IF_ERROR(builder->AddPacked(id, packed.layout, packed.data));
+        WEFT_RETURN_IF_ERROR(builder->AddPacked(id, packed.layout, packed.data, target));
       }
     }
   }
   return builder->AddPlan(plan.name, target, PrintPlan(plan, PlanForm::kSelfContained));
 }
 
+absl::StatusOr<int> FindPlanInWeftb(const WeftbFile& file, absl::string_view function,
+                                    absl::string_view target,
+                                    absl::Span<const std::string> instruction_sets) {
+  const WeftbContents& contents = file.contents();
+  const auto unknown = static_cast<int64_t>(instruction_sets.size());
+  int best = -1;
+  int64_t best_rank = unknown + 1;
+  bool other_sets = false;
+  for (size_t i = 0; i < contents.plans.size(); ++i) {
+    const WeftbContents::Plan& plan = contents.plans[i];
+    const WeftbContents::Target& made_for = contents.targets[plan.target];
+    if (plan.function != function || made_for.name != target) continue;
+    const int64_t rank =
+        std::find(instruction_sets.begin(), instruction_sets.end(), made_for.instruction_set) -
+        instruction_sets.begin();
+    if (rank == unknown && unknown > 0 && !made_for.instruction_set.empty()) {
+      other_sets = true;
+    } else if (rank < best_rank) {
+      best = static_cast<int>(i);
+      best_rank = rank;
+    }
+  }
+  if (best >= 0) return best;
+  return NoPlan(file, function, target, instruction_sets, other_sets);
+}
+
 absl::StatusOr<Plan> ReadPlanFromWeftb(const WeftbFile& file, absl::string_view function,
                                        absl::string_view target, const WeftbPlanOptions& options,
                                        PlanParser parse) {
-  for (const WeftbContents::Plan& entry : file.contents().plans) {
-    if (entry.function != function || file.contents().targets[entry.target].name != target) {
-      continue;
-    }
-    auto plan = CatchOutOfMemory([&] { return ReadPlan(file, entry, options, parse); });
-    if (absl::IsResourceExhausted(plan.status())) return Annotate(plan.status(), file.name());
-    return plan;
-  }
-  return NoPlan(file, function, target);
+  WEFT_ASSIGN_OR_RETURN(const int index,
+                        FindPlanInWeftb(file, function, target, options.instruction_sets));
+  const WeftbContents::Plan& entry = file.contents().plans[index];
+  auto plan = CatchOutOfMemory([&] { return ReadPlan(file, entry, options, parse); });
+  if (absl::IsResourceExhausted(plan.status())) return Annotate(plan.status(), file.name());
+  return plan;
 }
 
 void StripPlanNames(Plan* plan) {

@@ -3,11 +3,13 @@
 #define WEFT_SERIALIZE_FLAT_WEFTB_PLAN_H_
 
 #include <string>
+#include <vector>
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "graph/tensor/tensor.h"
 #include "lowering/plan.h"
 #include "lowering/plan_text.h"
@@ -30,11 +32,21 @@ struct WeftbPlanOptions {
   // page of a constant is read but those of bools, and a damaged weight gives other numbers. All
   // else is checked in any case, and nothing takes the id of the file for that of the content.
   bool check_weights = true;
+  // Instruction sets that the program may use, the best first. Of several plans for a target, that
+  // of the first set is read; plans for other sets are passed over, and plans of which the set is
+  // not known come last. Empty: the first plan in the file.
+  std::vector<std::string> instruction_sets;
 };
 
+// The index in WeftbContents::plans of the plan that ReadPlanFromWeftb reads. NotFound lists the
+// plans that the file has; FailedPrecondition if they need other instruction sets.
+absl::StatusOr<int> FindPlanInWeftb(const WeftbFile& file, absl::string_view function,
+                                    absl::string_view target,
+                                    absl::Span<const std::string> instruction_sets = {});
+
 // The plan of the function for the target of that name, verified (plan_verifier.h). Constants,
-// and their packed copies, are views of the file. NotFound lists the plans that the file has.
-// Errors name the file.
+// and their packed copies, are views of the file. Errors are those of FindPlanInWeftb and of a
+// damaged file, and name the file.
 absl::StatusOr<Plan> ReadPlanFromWeftb(const WeftbFile& file, absl::string_view function,
                                        absl::string_view target,
                                        const WeftbPlanOptions& options = {},

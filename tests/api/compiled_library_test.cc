@@ -14,6 +14,7 @@
 #include "api/compiled_program.h"
 #include "api/compiler.h"
 #include "api/session.h"
+#include "backends/cpu/kernels/isa.h"
 #include "backends/cpu/standalone/model_entry.h"
 #include "backends/cpu/standalone/model_library.h"
 #include "examples/models/models.h"
@@ -111,7 +112,7 @@ TEST(CompiledLibraryTest, KernelsAreMachineCode) {
   const std::string path = Write(Parse(kModel), "code.so");
   const auto library = cpu::ModelLibrary::Open(path);
   ASSERT_TRUE(library.ok()) << library.status();
-  const auto kernels = (*library)->Kernels();
+  const auto kernels = (*library)->Kernels(cpu::IsaName(*cpu::DetectIsa()));
   ASSERT_TRUE(kernels.ok()) << kernels.status();
   ASSERT_EQ(kernels->size(), 1u);
   EXPECT_NE((*kernels)[0].fn, nullptr);

@@ -1,7 +1,8 @@
 // Every case of suites that others wrote, as a test of its own: on the reference as
 // imported and again after the default pipeline, on the CPU executor after its own
 // pipeline as well, there also through compiled files, whose bits must be those of
-// sessions, and on the CUDA executor with an emulated driver.
+// sessions, with one plan and with the narrower of two, and on the CUDA executor
+// with an emulated driver.
 //
 // The ONNX suite comes from Debian's libonnx-testdata. A folder of networks and
 // fixtures beside the checkout (../shared/models) and one of torch.export
@@ -54,11 +55,20 @@ struct Setting {
   const char* through = "";
   // Every `step`-th case, for time: `conformance` runs them all.
   size_t step = 1;
+  // The machine that is simulated: files have plans for several then.
+  const char* cpu = "";
 };
 constexpr Setting kSettings[] = {
-    {"reference", "none"},    {"reference", "default"}, {"cpu", "none"},
-    {"cpu", "default"},       {"cpu", "cpu"},           {"cpu", "cpu", "weftb", 4},
-    {"cpu", "cpu", "so", 20}, {"cuda", "cpu", "", 4},
+    {"reference", "none"},
+    {"reference", "default"},
+    {"cpu", "none"},
+    {"cpu", "default"},
+    {"cpu", "cpu"},
+    {"cpu", "cpu", "weftb", 4},
+    {"cpu", "cpu", "so", 20},
+    {"cpu", "cpu", "weftb", 4, "avx2"},
+    {"cpu", "cpu", "so", 40, "avx2"},
+    {"cuda", "cpu", "", 4},
 };
 
 struct SuiteCase {
@@ -93,6 +103,8 @@ TEST_P(Suite, AsExpected) {
   options.target.target = GetParam().setting.target;
   options.pipeline.passes = GetParam().setting.passes;
   options.through = GetParam().setting.through;
+  const std::string cpu = GetParam().setting.cpu;
+  if (!cpu.empty()) options.target.options["cpu"] = cpu;
   if (options.target.target == "cuda") options.target.options["cuda-driver"] = "emulated";
   const CaseResult result = RunCaseIsolated(GetParam().c, options);
   // A line for one target is about rounding: the case may pass or not, by instruction set.
@@ -115,7 +127,7 @@ TEST_P(Suite, AsExpected) {
 std::string TestName(const testing::TestParamInfo<SuiteCase>& info) {
   const Setting& setting = info.param.setting;
   std::string name = absl::StrCat(setting.target, "_", setting.passes, "_", setting.through, "_",
-                                  info.param.c.name);
+                                  setting.cpu, "_", info.param.c.name);
   std::replace_if(
       name.begin(), name.end(), [](char c) { return !std::isalnum(static_cast<unsigned char>(c)); },
       '_');

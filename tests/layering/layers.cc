@@ -260,20 +260,27 @@ const std::vector<Layer>& Layers() {
       {"api/dynamic", kAnyLibrary, With(kBelowApi, {"api/check", "api"})},
       {"api/quantize", kAnyLibrary, With(kBelowApi, {"api/check", "api"})},
       {"api/inspect", kAnyLibrary, With(kBelowApi, {"api/check", "api"})},
+      // Programs of compiled files, without a compiler.
+      {"api/runtime", kAnyLibrary,
+       With(With(kPlan, kPlanText), {"backends/cpu/generated_call", "backends/cpu/kernels",
+                                     "backends/cpu/standalone", "graph/tensor", "serialize/flat"})},
       // What stands on all rooms.
       {"api/model_io", kAnyLibrary, With(kBelowApi, kApiRooms)},
-      {"api/compiled_plan", kAnyLibrary, kBelowApi},
-      {"api/compiled_program", kAnyLibrary, With(kBelowApi, {"api/compiled_plan"})},
+      {"api/compiled_program", kAnyLibrary, With(kBelowApi, {"api/runtime"})},
       {"api/compiled_file", kAnyLibrary,
-       With(With(kBelowApi, kApiRooms),
-            {"api/compiled_plan", "api/compiled_program", "api/model_io"})},
+       With(With(kBelowApi, kApiRooms), {"api/runtime", "api/compiled_program", "api/model_io"})},
       {"api/program", kAnyLibrary, With(kBelowApi, kApiRooms)},
+      // A header of other headers.
+      {"api/weft",
+       kAbseilOnly,
+       {"api", "api/compiled_file", "api/compiled_program", "api/model_io", "api/program", "base",
+        "graph/ir", "graph/ops", "graph/tensor", "graph/text"}},
       {"api/test_data", kAnyLibrary, With(With(kBelowApi, kApiRooms), {"api/model_io"})},
       {"api/calibration_data", kAnyLibrary, With(With(kBelowApi, kApiRooms), {"api/test_data"})},
       // The C interface to all of it.
       {"api/c/library", kAnyLibrary,
-       With(With(kBelowApi, kApiRooms),
-            {"api/c", "api/model_io", "api/compiled_file", "api/compiled_program", "api/program"})},
+       With(With(kBelowApi, kApiRooms), {"api/c", "api/model_io", "api/compiled_file",
+                                         "api/compiled_program", "api/program", "api/runtime"})},
       // The models that tools build by name.
       {"examples/models", kAbseilOnly, {"base", "graph/..."}},
       // Tools look into the modules that api gives them. Also the headers that api's headers

@@ -45,6 +45,7 @@ FlagSet MakeFlags(Options* o) {
                 "  start --processes=2 bert.weftb");
   flags.String("target", &o->program.target, "NAME", "The plan to run. Default: cpu");
   flags.IntBetween("threads", &o->threads, 1, 1024, "N", "Threads of the program. Default: 1");
+  flags.String("cpu", &o->program.cpu, "native|avx2|avx512", "Instruction set. Default: native");
   flags.Bool("check-weights", &o->program.check_weights,
              "Compare the weights with the file's hashes. Default: true");
   flags.Repeated("size", &o->sizes, "NAME=SIZE,...", "Sizes of symbols. Default: 1");

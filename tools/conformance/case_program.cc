@@ -71,10 +71,18 @@ absl::Status CaseProgram::WriteFile(const CaseOptions& options, const Backend& b
   if (!scratch.made()) return absl::UnavailableError("no temporary folder can be made");
   const std::string path = absl::StrCat(scratch.path(), "/model.", options.through);
   const std::unique_ptr<Module> module = session_.module().Clone();
-  absl::Status status = options.through == "so" ? WriteCompiledLibrary(*module, backend, path)
-                                                : WriteCompiledFile(*module, backend, path);
+  CompiledProgramOptions open;
+  CompiledFileOptions file;
+  const auto cpu = options.target.options.find("cpu");
+  if (cpu != options.target.options.end()) {
+    // Another machine: of plans for several, the file's program runs the one for this.
+    open.cpu = cpu->second;
+    file.instruction_sets = {"avx2", "avx512"};
+  }
+  absl::Status status = options.through == "so" ? WriteCompiledLibrary(*module, backend, path, file)
+                                                : WriteCompiledFile(*module, backend, path, file);
   if (status.ok()) {
-    auto opened = CompiledProgram::Open(path);
+    auto opened = CompiledProgram::Open(path, open);
     status = opened.status();
     if (opened.ok()) file_ = *std::move(opened);
   }

@@ -147,11 +147,14 @@ weft_error* ModuleCompile(const weft_module* module, const char* path,
     WEFT_RETURN_IF_ERROR(CheckGiven(module, "module"));
     WEFT_RETURN_IF_ERROR(CheckGiven(path, "path"));
     WEFT_ASSIGN_OR_RETURN(const weft_file_options given, OptionsFrom(options));
-    const char* target = given.target != nullptr ? given.target : "cpu";
-    WEFT_ASSIGN_OR_RETURN(CompileOptions compile, CompileOptionsFrom(given.passes, target));
+    WEFT_ASSIGN_OR_RETURN(FileTargets targets,
+                          ParseFileTargets(given.target != nullptr ? given.target : "cpu"));
+    WEFT_ASSIGN_OR_RETURN(CompileOptions compile,
+                          CompileOptionsFrom(given.passes, targets.backend.c_str()));
     UseExtensions(module->extensions, &compile);
-    WEFT_ASSIGN_OR_RETURN(const Backend* backend, BuiltinBackends().Find(target));
+    WEFT_ASSIGN_OR_RETURN(const Backend* backend, BuiltinBackends().Find(targets.backend));
     CompiledFileOptions file;
+    file.instruction_sets = std::move(targets.instruction_sets);
     file.graph = given.strip_graph == 0;
     file.names = given.strip_names == 0;
     file.pack = given.pack != 0;

@@ -223,6 +223,7 @@ weft_error* ProgramOpen(const char* path, const weft_plan_options* options,
     CompiledProgramOptions open;
     if (given.target != nullptr) open.target = given.target;
     if (given.threads != 0) open.threads = given.threads;
+    if (given.cpu != nullptr) open.cpu = given.cpu;
     WEFT_ASSIGN_OR_RETURN(open.check_weights, ChecksWeights(given.check_weights));
     WEFT_ASSIGN_OR_RETURN(CompiledProgram plan, CompiledProgram::Open(path, open));
     auto made = std::make_unique<weft_program>();

@@ -48,8 +48,10 @@ std::string KernelText(const Kernel& kernel, const CcKernel* made, size_t number
                       Literal(made->scratch_bytes), ", ", Literal(made->work_per_point), "},\n");
 }
 
-std::string EntryText(const std::vector<const Kernel*>& kernels,
-                      const absl::flat_hash_map<const Kernel*, const CcKernel*>& made) {
+// The table of a plan's kernels.
+std::string CodeText(absl::string_view name, absl::string_view instruction_set,
+                     const std::vector<const Kernel*>& kernels,
+                     const absl::flat_hash_map<const Kernel*, const CcKernel*>& made) {
   std::string sizes, rows;
   for (size_t k = 0; k < kernels.size(); ++k) {
     const auto it = made.find(kernels[k]);
@@ -62,11 +64,50 @@ std::string EntryText(const std::vector<const Kernel*>& kernels,
                     list.empty() ? "nullptr" : list, "};\n");
   }
   if (rows.empty()) rows = "    {},\n";
-  return absl::StrCat(
-      kModelEntryText, "\n", sizes, "const ModelKernel kKernels[] = {\n", rows,
-      "};\nextern \"C\" __attribute__((visibility(\"default\"))) const ModelEntry* ",
-      kModelEntrySymbol, "() {\n  static const ModelEntry entry = {", kModelEntryVersion,
-      ", weft_file, weft_file_end, ", kernels.size(), ", kKernels};\n  return &entry;\n}\n");
+  return absl::StrCat(kModelEntryText, "\n", sizes, "const ModelKernel kKernels[] = {\n", rows,
+                      "};\nextern \"C\" const ModelCode ", name, ";\nconst ModelCode ", name,
+                      " = {", Literal(instruction_set), ", ", kernels.size(), ", kKernels};\n");
+}
+
+std::string CodeName(size_t plan) { return absl::StrCat("weft_code", plan); }
+
+// The function that the object exports.
+std::string EntryText(size_t plans) {
+  std::string declarations, names;
+  for (size_t i = 0; i < plans; ++i) {
+    absl::StrAppend(&declarations, "extern \"C\" HIDDEN const ModelCode ", CodeName(i), ";\n");
+    absl::StrAppend(&names, i > 0 ? ", &" : "&", CodeName(i));
+  }
+  return absl::StrCat(kModelEntryText, "\n", declarations, "const ModelCode* const kCodes[] = {",
+                      names, "};\nextern \"C\" __attribute__((visibility(\"default\"))) ",
+                      "const ModelEntry* ", kModelEntrySymbol,
+                      "() {\n  static const ModelEntry entry = {", kModelEntryVersion,
+                      ", weft_file, weft_file_end, ", plans, ", kCodes};\n  return &entry;\n}\n");
+}
+
+// Writes STEM.o with the code of the plan, which is number `index`.
+absl::Status CompileKernels(const PlanForSet& plan, size_t index, bool sleef,
+                            const std::string& stem, const std::string& compiler) {
+  std::vector<const Kernel*> kernels;
+  for (const Plan* p : AllPlans(*plan.plan)) {
+    for (const Kernel& kernel : p->kernels) kernels.push_back(&kernel);
+  }
+  CcTarget cc = CcTargetOf(*plan.target);
+  // As sessions do, whose results are the same then.
+  cc.sleef = sleef;
+  std::vector<const Kernel*> emitted = kernels;
+  WEFT_ASSIGN_OR_RETURN(const CcUnit unit,
+                        EmitCcOfMost(&emitted, cc, absl::StrCat("weft_p", index, "_k")));
+  absl::flat_hash_map<const Kernel*, const CcKernel*> made;
+  for (size_t i = 0; i < emitted.size(); ++i) made[emitted[i]] = &unit.kernels[i];
+  WEFT_RETURN_IF_ERROR(WriteFile(
+      stem + ".cc", absl::StrCat(unit.text, "\n",
+                                 CodeText(CodeName(index), plan.instruction_set, kernels, made))));
+  std::vector<std::string> command = {compiler};
+  for (const std::string& flag : CcFlags(cc)) command.push_back(flag);
+  command.insert(command.end(), {"-c", "-fPIC", "-fno-exceptions", "-fvisibility=hidden", "-o",
+                                 stem + ".o", stem + ".cc"});
+  return RunProgram(command);
 }
 
 absl::Status Copy(const std::string& from, const std::string& to) {
@@ -82,34 +123,31 @@ absl::Status Copy(const std::string& from, const std::string& to) {
 
 }  // namespace
 
-absl::Status WriteSharedObject(const Plan& plan, const Target& target,
+absl::Status WriteSharedObject(absl::Span<const PlanForSet> plans,
                                absl::FunctionRef<absl::Status(const std::string& path)> write_file,
                                const std::string& path, const SharedObjectOptions& options) {
-  std::vector<const Kernel*> kernels;
-  for (const Plan* p : AllPlans(plan)) {
-    for (const Kernel& kernel : p->kernels) kernels.push_back(&kernel);
-  }
-  CcTarget cc = CcTargetOf(target);
-  // As sessions do, whose results are the same then.
-  cc.sleef = LoadSleef();
-  std::vector<const Kernel*> emitted = kernels;
-  WEFT_ASSIGN_OR_RETURN(const CcUnit unit, EmitCcOfMost(&emitted, cc));
-  absl::flat_hash_map<const Kernel*, const CcKernel*> made;
-  for (size_t i = 0; i < emitted.size(); ++i) made[emitted[i]] = &unit.kernels[i];
-
   WEFT_ASSIGN_OR_RETURN(const ScratchFolder folder, ScratchFolder::Create());
-  const std::string file = absl::StrCat(folder.path(), "/model.weftb");
+  const auto in_folder = [&](const auto&... name) {
+    return absl::StrCat(folder.path(), "/", name...);
+  };
+  const std::string file = in_folder("model.weftb");
   WEFT_RETURN_IF_ERROR(write_file(file));
-  const std::string source = absl::StrCat(folder.path(), "/model.cc");
-  const std::string object = absl::StrCat(folder.path(), "/model.so");
   WEFT_RETURN_IF_ERROR(
-      WriteFile(source, absl::StrCat(unit.text, "\n", FileText(file), EntryText(kernels, made))));
-  std::vector<std::string> command = {options.compiler};
-  for (const std::string& flag : CcFlags(cc)) command.push_back(flag);
+      WriteFile(in_folder("model.cc"), absl::StrCat(FileText(file), EntryText(plans.size()))));
+  std::vector<std::string> parts = {in_folder("model.cc")};
+  const bool sleef = LoadSleef();
+  for (size_t i = 0; i < plans.size(); ++i) {
+    parts.push_back(in_folder(CodeName(i), ".o"));
+    WEFT_RETURN_IF_ERROR(
+        CompileKernels(plans[i], i, sleef, in_folder(CodeName(i)), options.compiler));
+  }
   // Needs what it uses and no more: the functions of SLEEF, which the runtime stands on as well.
-  command.insert(command.end(), {"-shared", "-fPIC", "-s", "-fno-exceptions", "-fvisibility=hidden",
-                                 "-Wl,--as-needed", "-o", object, source});
-  if (cc.sleef) command.push_back("-l:libsleef.so.3");
+  const std::string object = in_folder("model.so");
+  std::vector<std::string> command = {
+      options.compiler,      "-shared",         "-fPIC", "-s",  "-fno-exceptions",
+      "-fvisibility=hidden", "-Wl,--as-needed", "-o",    object};
+  command.insert(command.end(), parts.begin(), parts.end());
+  if (sleef) command.push_back("-l:libsleef.so.3");
   WEFT_RETURN_IF_ERROR(RunProgram(command));
   return Copy(object, path);
 }

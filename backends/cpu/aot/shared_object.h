@@ -6,6 +6,7 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
+#include "absl/types/span.h"
 #include "graph/target/target.h"
 
 namespace weft {
@@ -19,10 +20,17 @@ struct SharedObjectOptions {
   std::string compiler = "c++";
 };
 
-// `write_file` writes the .weftb file with the plan, which was made for `target`, at a path that it
-// gets. Kernels that C++ cannot express stay with the interpreter. Writes `path` whole or not at
-// all. NotFound if there is no such compiler, Internal with its message if it fails.
-absl::Status WriteSharedObject(const Plan& plan, const Target& target,
+// A plan, and the target that it was made for.
+struct PlanForSet {
+  const Plan* plan = nullptr;
+  const Target* target = nullptr;
+  std::string instruction_set;  // As the file names that of the target.
+};
+
+// `write_file` writes the .weftb file with the plans at a path that it gets. Kernels that C++
+// cannot express stay with the interpreter. Writes `path` whole or not at all. NotFound if there is
+// no such compiler, Internal with its message if it fails.
+absl::Status WriteSharedObject(absl::Span<const PlanForSet> plans,
                                absl::FunctionRef<absl::Status(const std::string& path)> write_file,
                                const std::string& path, const SharedObjectOptions& options = {});
 

@@ -222,13 +222,14 @@ absl::StatusOr<CcUnit> EmitCc(absl::Span<const Kernel* const> kernels, const CcT
   return unit;
 }
 
-absl::StatusOr<CcUnit> EmitCcOfMost(std::vector<const Kernel*>* kernels, const CcTarget& target) {
-  absl::StatusOr<CcUnit> unit = EmitCc(*kernels, target);
+absl::StatusOr<CcUnit> EmitCcOfMost(std::vector<const Kernel*>* kernels, const CcTarget& target,
+                                    absl::string_view prefix) {
+  absl::StatusOr<CcUnit> unit = EmitCc(*kernels, target, prefix);
   if (unit.ok()) return unit;
   kernels->erase(std::remove_if(kernels->begin(), kernels->end(),
                                 [&](const Kernel* k) { return !EmitCc({k}, target).ok(); }),
                  kernels->end());
-  return EmitCc(*kernels, target);
+  return EmitCc(*kernels, target, prefix);
 }
 
 }  // namespace weft::cpu

@@ -64,7 +64,8 @@ absl::StatusOr<CcUnit> EmitCc(absl::Span<const Kernel* const> kernels, const CcT
                               absl::string_view prefix = "weft_k");
 
 // The same without the kernels that C++ cannot express, which are taken out of the list.
-absl::StatusOr<CcUnit> EmitCcOfMost(std::vector<const Kernel*>* kernels, const CcTarget& target);
+absl::StatusOr<CcUnit> EmitCcOfMost(std::vector<const Kernel*>* kernels, const CcTarget& target,
+                                    absl::string_view prefix = "weft_k");
 
 // Compiler flags that the text depends on: the target's instructions, wrapping integers, no
 // contraction and no errno.

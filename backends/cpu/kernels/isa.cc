@@ -53,6 +53,14 @@ absl::StatusOr<Isa> ChooseIsa(absl::string_view name) {
                    "\"; they are native, avx2, avx2_vnni, avx512 and avx512_vnni"));
 }
 
+std::vector<std::string> IsasWithin(Isa isa) {
+  std::vector<std::string> names;
+  for (int i = static_cast<int>(isa); i >= 0; --i) {
+    names.emplace_back(IsaName(static_cast<Isa>(i)));
+  }
+  return names;
+}
+
 bool ChooseVnni(absl::string_view name) {
   if (!IsNative(name)) return absl::EndsWith(name, kVnniSuffix);
   const absl::StatusOr<Isa> isa = DetectIsa();

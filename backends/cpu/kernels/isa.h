@@ -2,6 +2,9 @@
 #ifndef WEFT_BACKENDS_CPU_KERNELS_ISA_H_
 #define WEFT_BACKENDS_CPU_KERNELS_ISA_H_
 
+#include <string>
+#include <vector>
+
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 
@@ -20,6 +23,10 @@ absl::StatusOr<Isa> DetectIsa();
 // "" or "native" gives the best set; otherwise the named one, which may be followed by "_vnni".
 // InvalidArgument for an unknown name, Unimplemented if the machine lacks the set.
 absl::StatusOr<Isa> ChooseIsa(absl::string_view name);
+
+// Names of the sets that code for this one may use, the best first: a machine with a set has those
+// before it in the enumeration.
+std::vector<std::string> IsasWithin(Isa isa);
 
 // Whether the set that ChooseIsa gives for this name comes with VNNI, which multiplies bytes: where
 // the name says so, and natively on machines that have it.

@@ -7,8 +7,9 @@
 
 namespace weft::cpu {
 
-// A kernel in the order of the plan and its nested plans. `run` is null for one that is
-// interpreted; the texts are sizes as plans print them (emit/emit_cc.h: CcKernel).
+// A ModelCode has the kernels of the plan for an instruction set, in the order of the plan and its
+// nested plans. `run` is null for a kernel that is interpreted; the texts are sizes as plans print
+// them (emit/emit_cc.h: CcKernel).
 #define WEFT_MODEL_ENTRY                                                                   \
   struct ModelKernel {                                                                     \
     const char* name;                                                                      \
@@ -19,12 +20,17 @@ namespace weft::cpu {
     const char* scratch_bytes;                                                             \
     const char* work_per_point;                                                            \
   };                                                                                       \
+  struct ModelCode {                                                                       \
+    const char* instruction_set;                                                           \
+    unsigned long num_kernels;                                                             \
+    const ModelKernel* kernels;                                                            \
+  };                                                                                       \
   struct ModelEntry {                                                                      \
     unsigned version;                                                                      \
     const unsigned char* file;                                                             \
     const unsigned char* file_end;                                                         \
-    unsigned long num_kernels;                                                             \
-    const ModelKernel* kernels;                                                            \
+    unsigned long num_codes;                                                               \
+    const ModelCode* const* codes;                                                         \
   };
 
 WEFT_MODEL_ENTRY
@@ -37,7 +43,7 @@ inline constexpr char kModelEntryText[] = WEFT_MODEL_TEXT(WEFT_MODEL_ENTRY);
 #undef WEFT_MODEL_ENTRY
 
 // Changes with the structs, and with how kernels are called.
-inline constexpr unsigned kModelEntryVersion = 1;
+inline constexpr unsigned kModelEntryVersion = 2;
 inline constexpr char kModelEntrySymbol[] = "weft_model_entry";
 
 }  // namespace weft::cpu

@@ -3,10 +3,10 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
 #include "base/annotate.h"
 #include "base/host_buffer.h"
 #include "base/status_macros.h"
@@ -74,10 +74,16 @@ std::shared_ptr<HostBuffer> ModelLibrary::FileOf(std::shared_ptr<const ModelLibr
   return std::make_shared<FileInLibrary>(entry, std::move(library));
 }
 
-absl::StatusOr<std::vector<GeneratedKernel>> ModelLibrary::Kernels() const {
+absl::StatusOr<std::vector<GeneratedKernel>> ModelLibrary::Kernels(
+    absl::string_view instruction_set) const {
   std::vector<GeneratedKernel> kernels;
-  for (unsigned long i = 0; i < entry_->num_kernels; ++i) {  // NOLINT(runtime/int)
-    const ModelKernel& kernel = entry_->kernels[i];
+  const ModelCode* const* const end = entry_->codes + entry_->num_codes;
+  const ModelCode* const* const found = std::find_if(entry_->codes, end, [&](const ModelCode* c) {
+    return c->instruction_set == instruction_set;
+  });
+  if (found == end) return kernels;
+  for (unsigned long i = 0; i < (*found)->num_kernels; ++i) {  // NOLINT(runtime/int)
+    const ModelKernel& kernel = (*found)->kernels[i];
     absl::StatusOr<GeneratedKernel> code = ReadKernel(kernel);
     if (!code.ok()) {
       return Annotate(code.status(), absl::StrCat(path_, ": kernel @", kernel.name));

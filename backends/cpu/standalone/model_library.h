@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "backends/cpu/generated_call.h"
 #include "backends/cpu/standalone/model_entry.h"
 
@@ -29,8 +30,9 @@ class ModelLibrary {
 
   // The bytes of the .weftb file, which keep the library loaded.
   static std::shared_ptr<HostBuffer> FileOf(std::shared_ptr<const ModelLibrary> library);
-  // By kernel, in the order of the plan and its nested plans; no function: it is interpreted.
-  absl::StatusOr<std::vector<GeneratedKernel>> Kernels() const;
+  // The code of the plan for the instruction set: by kernel, in the order of the plan and its
+  // nested plans; no function: it is interpreted. Empty if the library has no code for the set.
+  absl::StatusOr<std::vector<GeneratedKernel>> Kernels(absl::string_view instruction_set) const;
 
  private:
   ModelLibrary(std::string path, void* handle, const ModelEntry* entry)

@@ -409,6 +409,27 @@ TEST(WeftApiTest, FilesRun) {
               HasSubstr("m.pdf"));
 }
 
+TEST(WeftApiTest, ACompiledFileHasPlansForInstructionSets) {
+  const Module module = Parse(kDouble);
+  const std::string path = Path("sets.weftb");
+  weft_file_options file = {sizeof file, "cpu:avx2,cpu:avx512"};
+  ASSERT_FINE(Weft().module_compile(module.get(), path.c_str(), &file));
+  weft_plan_options options = {sizeof options};
+  options.cpu = "avx2";
+  weft_program* opened = nullptr;
+  ASSERT_FINE(Weft().program_open(path.c_str(), &options, &opened));
+  const Program program(opened);
+  const auto input = F32({1, 3}, {1, 2, 3});
+  EXPECT_THAT(Read(Run1(program, &input->tensor)), ElementsAre(2, 4, 6));
+  options.cpu = "mmx";
+  weft_program* refused = nullptr;
+  EXPECT_THAT(Take(Weft().program_open(path.c_str(), &options, &refused)).message,
+              HasSubstr("unknown instruction set \"mmx\""));
+  file.target = "cpu,cuda";
+  EXPECT_EQ(Take(Weft().module_compile(module.get(), path.c_str(), &file)).code,
+            WEFT_INVALID_ARGUMENT);
+}
+
 TEST(WeftApiTest, ACompiledFileRunsWithoutItsGraph) {
   const Module module = Parse(kDouble);
   const std::string path = Path("plan.weftb");

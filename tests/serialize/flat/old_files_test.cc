@@ -76,9 +76,11 @@ TEST(OldFiles, PlansAreReadAndRun) {
     ASSERT_TRUE(file.ok()) << file.status();
     const WeftbContents& contents = (*file)->contents();
     EXPECT_EQ(contents.pipeline, "none");
-    ASSERT_EQ(contents.targets.size(), 1u);
+    ASSERT_GE(contents.targets.size(), 1u);
     EXPECT_TRUE(ParseTarget(contents.targets[0].text).ok());
-    auto plan = ReadPlanFromWeftb(**file, "main", "cpu");
+    WeftbPlanOptions read;
+    read.instruction_sets = {"avx2"};
+    auto plan = ReadPlanFromWeftb(**file, "main", "cpu", read);
     ASSERT_TRUE(plan.ok()) << plan.status();
     cpu::StandaloneOptions options;
     options.isa = "avx2";

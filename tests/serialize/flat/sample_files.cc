@@ -3,6 +3,7 @@
 #include <memory>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "backends/cpu/kernels/isa.h"
 #include "backends/cpu/target.h"
 #include "base/status_macros.h"
@@ -73,21 +74,24 @@ absl::StatusOr<SampleFile> ModuleSample() {
 
 absl::StatusOr<SampleFile> PlanSample() {
   const std::unique_ptr<Module> module = Parse(kProgram);
-  const Target target = cpu::TargetOf(cpu::Isa::kAvx2);
-  WEFT_ASSIGN_OR_RETURN(Plan plan, Lower(*module->main(), target));
-  // A layout that no routine knows.
-  auto constants = std::make_shared<PlanConstants>(*plan.constants);
-  for (auto& [number, constant] : constants->by_number) {
-    constant.packed = {{"test", HostTensor::FromInts(DType::kI32, {2}, {number, 7})}};
-  }
-  SetConstants(std::move(constants), &plan);
   WeftbBuilder builder;
   builder.producer = "weft test";
   builder.pipeline = "none";
   builder.source_hash = HashModuleText(*module);
   WEFT_RETURN_IF_ERROR(AddModuleToWeftb(*module, {}, &builder));
-  WEFT_RETURN_IF_ERROR(
-      AddPlanToWeftb(plan, builder.AddTarget("cpu", PrintTarget(target)), &builder));
+  for (const cpu::Isa isa : {cpu::Isa::kAvx2, cpu::Isa::kAvx512}) {
+    const Target target = cpu::TargetOf(isa);
+    WEFT_ASSIGN_OR_RETURN(Plan plan, Lower(*module->main(), target));
+    // A layout that no routine knows.
+    auto constants = std::make_shared<PlanConstants>(*plan.constants);
+    for (auto& [number, constant] : constants->by_number) {
+      constant.packed = {{absl::StrCat("test of ", cpu::IsaName(isa)),
+                          HostTensor::FromInts(DType::kI32, {2}, {number, 7})}};
+    }
+    SetConstants(std::move(constants), &plan);
+    const int index = builder.AddTarget("cpu", PrintTarget(target), cpu::IsaName(isa));
+    WEFT_RETURN_IF_ERROR(AddPlanToWeftb(plan, index, &builder));
+  }
   WEFT_ASSIGN_OR_RETURN(const std::string bytes, builder.Bytes());
   return SampleFile{PrintModule(*module), bytes};
 }

@@ -298,6 +298,47 @@ TEST(Weftb, TwoConstantsOfOneIdAreRefused) {
             "two constants have the content id 0x0000000000000007");
 }
 
+TEST(Weftb, PlansAreFoundByInstructionSet) {
+  WeftbBuilder builder;
+  for (const char* set : {"", "avx2", "avx512"}) {
+    ASSERT_TRUE(builder.AddPlan("main", builder.AddTarget("cpu", "", set), "").ok());
+  }
+  ASSERT_TRUE(builder.AddPlan("main", builder.AddTarget("cuda", "", "sm_90"), "").ok());
+  const auto file = ParseFile(*builder.Bytes());
+  const auto found = [&](absl::string_view target, const std::vector<std::string>& sets) {
+    return FindPlanInWeftb(*file, "main", target, sets);
+  };
+  EXPECT_EQ(*found("cpu", {}), 0);
+  EXPECT_EQ(*found("cpu", {"avx2"}), 1);
+  EXPECT_EQ(*found("cpu", {"avx512", "avx2"}), 2);
+  EXPECT_EQ(*found("cpu", {"neon"}), 0);  // The plan of which the set is not known.
+  EXPECT_EQ(*found("cuda", {}), 3);
+  const absl::Status none = found("cuda", {"sm_80", "sm_75"}).status();
+  EXPECT_EQ(none.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(none.message(),
+            "m.weftb: there is no plan of @main for target cuda with sm_80 or sm_75; the file has "
+            "@main for cpu, @main for cpu:avx2, @main for cpu:avx512, @main for cuda:sm_90");
+}
+
+// A reader before version 1.2 refuses two copies of one layout.
+TEST(Weftb, PlansMayShareAPackedCopy) {
+  WeftbBuilder builder;
+  const HostTensor weight = HostTensor::FromInts(DType::kI8, {2}, {1, 2});
+  const HostTensor packed = HostTensor::FromInts(DType::kI8, {2}, {2, 1});
+  const uint64_t id = weight.Fingerprint();
+  ASSERT_TRUE(builder.AddConstant(id, weight).ok());
+  const int narrow = builder.AddTarget("cpu", "", "avx2");
+  const int wide = builder.AddTarget("cpu", "", "avx512");
+  ASSERT_TRUE(builder.AddPacked(id, "mine", packed, narrow).ok());
+  ASSERT_TRUE(builder.AddPacked(id, "both", packed, narrow).ok());
+  ASSERT_TRUE(builder.AddPacked(id, "both", packed, wide).ok());
+  const auto file = ParseFile(*builder.Bytes());
+  const auto& entries = file->contents().packed;
+  ASSERT_EQ(entries.size(), 2u);
+  EXPECT_EQ(entries[0].instruction_set, "avx2");
+  EXPECT_EQ(entries[1].instruction_set, "");
+}
+
 TEST(Weftb, MissingPlansAndGraphsAreNamed) {
   const auto module = Parse(kModel);
   WeftbBuilder builder;

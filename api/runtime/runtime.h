@@ -1,0 +1,9 @@
+// What a program needs to open and run compiled models with the runtime alone (docs/running.md).
+#ifndef WEFT_API_RUNTIME_RUNTIME_H_
+#define WEFT_API_RUNTIME_RUNTIME_H_
+
+#include "api/runtime/runtime_program.h"
+#include "base/status_macros.h"
+#include "graph/tensor/tensor.h"
+
+#endif  // WEFT_API_RUNTIME_RUNTIME_H_
