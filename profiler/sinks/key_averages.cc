@@ -10,6 +10,8 @@ namespace weft::profiler {
 
 namespace {
 
+constexpr char kStepPrefix[] = "ProfilerStep#";
+
 bool IsDeviceWork(absl::string_view category) {
   return category == "kernel" || category == "gpu_memcpy" || category == "gpu_memset";
 }
@@ -85,7 +87,8 @@ int64_t KeyAverages::RowOf(const TraceEvent& event) {
   if (options_.without_steps && ran_by != nullptr) return kNoRow;
   const bool step = options_.group == Group::kStep;
   if (step && ran_by == nullptr) return kNoRow;
-  if (absl::StartsWith(name, "ProfilerStep#")) name = "ProfilerStep*";
+  if (step) LeaveWarmUp(event);
+  if (absl::StartsWith(name, kStepPrefix)) name = "ProfilerStep*";
   if (options_.group == Group::kProvenance) {
     if (source == nullptr) return kNoRow;
     nodes = NamesOf(source->text);
@@ -121,9 +124,22 @@ int64_t KeyAverages::RowOf(const TraceEvent& event) {
   return entry->second;
 }
 
+void KeyAverages::LeaveWarmUp(const TraceEvent& event) {
+  if (warm_up_end_ >= kOver || event.time_ns < warm_up_end_) return;
+  warm_up_end_ = kOver;
+  for (const KeyAveragesRow& row : rows_) num_warm_up_calls_ += row.calls;
+  rows_.clear();
+  row_of_key_.clear();
+  callers_.clear();
+  device_total_ = 0;
+  stacks_.Clear();
+}
+
 void KeyAverages::AddSpan(const TraceEvent& event) {
-  SpanStacks<Caller>::Stack& stack = stacks_.At(event);
+  const bool first_step = warm_up_end_ == kUnknown && absl::StartsWith(event.name, kStepPrefix);
+  if (first_step) warm_up_end_ = std::min(event.time_ns + event.duration_ns, kOver - 1);
   const int64_t index = RowOf(event);
+  SpanStacks<Caller>::Stack& stack = stacks_.At(event);
   if (!stack.empty() && stack.back().data.row != kNoRow) {
     // Time after the end of the enclosing span does not count.
     const int64_t inside = std::min(event.duration_ns, stack.back().end - event.time_ns);

@@ -7,6 +7,7 @@
 #define WEFT_PROFILER_SINKS_KEY_AVERAGES_H_
 
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -19,7 +20,8 @@ namespace weft::profiler {
 
 struct KeyAveragesOptions {
   // kProvenance leaves out spans without a provenance. kStep has a row for each step of a plan or
-  // node of a graph that ran, and leaves out other spans.
+  // node of a graph that ran, and leaves out other spans. It also leaves out the first
+  // ProfilerStep, in which the program warms up, if steps of a plan ran after it.
   enum class Group { kName, kNameAndShapes, kProvenance, kStep };
   Group group = Group::kName;
   // Leave out the spans that kStep shows.
@@ -84,6 +86,8 @@ class KeyAverages : public TraceSink {
   int64_t SelfTotal() const;
   // Time of all work of devices; 0 if there was none.
   int64_t DeviceTotal() const { return device_total_; }
+  // Calls of steps that kStep leaves out because the program warmed up in them.
+  int64_t num_warm_up_calls() const { return num_warm_up_calls_; }
   // If above 0, self times and memory are estimates (see SpanStacks).
   int64_t num_unordered() const { return stacks_.num_unordered(); }
 
@@ -95,6 +99,8 @@ class KeyAverages : public TraceSink {
   static constexpr int64_t kNoRow = -1;
   static constexpr size_t kMaxSamples = 1024;
   int64_t RowOf(const TraceEvent& event);
+  // Forgets the steps of the first ProfilerStep when the first step after it begins.
+  void LeaveWarmUp(const TraceEvent& event);
   static void AddSample(int64_t duration_ns, KeyAveragesRow* row);
   void AddSpan(const TraceEvent& event);
   void AddDeviceSpan(const TraceEvent& event);
@@ -113,6 +119,11 @@ class KeyAverages : public TraceSink {
   bool has_devices_ = false;
   absl::flat_hash_map<int64_t, Caller> callers_;  // By External id; only with devices.
   int64_t device_total_ = 0;
+  // End of the first ProfilerStep: kUnknown before it, kOver when it was left out.
+  static constexpr int64_t kUnknown = std::numeric_limits<int64_t>::max();
+  static constexpr int64_t kOver = kUnknown - 1;
+  int64_t warm_up_end_ = kUnknown;
+  int64_t num_warm_up_calls_ = 0;
   std::string key_;
 };
 

@@ -244,6 +244,9 @@ absl::StatusOr<std::string> KeyAverages::Table(const TableOptions& options) cons
   if (rows.size() < all) absl::StrAppend(&text, "(", all - rows.size(), " more rows)\n");
   absl::StrAppend(&text, "Self CPU time total: ", FormatNanos(static_cast<double>(self_total)),
                   "\n");
+  if (num_warm_up_calls_ > 0) {
+    absl::StrAppend(&text, "Calls of the first run, left out: ", num_warm_up_calls_, "\n");
+  }
   if (device_total_ > 0) {
     absl::StrAppend(&text, "Self ", device,
                     " time total: ", FormatNanos(static_cast<double>(device_total_)), "\n");

@@ -45,6 +45,9 @@ class SpanStacks {
     stack->push_back({event.time_ns, event.time_ns + event.duration_ns, std::move(data)});
   }
 
+  // Forgets all open spans.
+  void Clear() { tracks_.clear(); }
+
   int64_t num_unordered() const { return num_unordered_; }
 
  private:

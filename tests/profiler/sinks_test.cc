@@ -348,6 +348,56 @@ TEST_F(SinksTest, TheMedianLeavesWarmUpOut) {
   EXPECT_EQ(averages.rows()[0].samples.back(), 70);
 }
 
+// A trace of `num_steps` steps of one kernel, of which the first is slow.
+Trace TraceOfSteps(int num_steps) {
+  Trace trace = SampleTrace();
+  trace.names.resize(4);
+  trace.events.clear();
+  int64_t time = 1000;
+  for (int step = 0; step < num_steps; ++step) {
+    Event around, kernel;
+    around.activity = Activity::kUserAnnotation;
+    around.name = static_cast<NameId>(trace.names.size());
+    trace.names.push_back(absl::StrCat("ProfilerStep#", step));
+    around.time = time;
+    around.value = step == 0 ? 100'000 : 1'000;
+    kernel.activity = Activity::kCpuOp;
+    kernel.name = 2;
+    kernel.description = 1;
+    kernel.time = time + 100;
+    kernel.value = step == 0 ? 90'000 : 500;
+    kernel.track = step % 2;  // A thread of its own in every second step.
+    trace.events.push_back(around);
+    trace.events.push_back(kernel);
+    time += around.value;
+  }
+  return trace;
+}
+
+TEST_F(SinksTest, SumsOfStepsLeaveWarmUpOut) {
+  KeyAveragesOptions by_step;
+  by_step.group = KeyAveragesOptions::Group::kStep;
+  KeyAverages steps(by_step);
+  ASSERT_TRUE(ExportTrace(TraceOfSteps(4), steps).ok());
+  ASSERT_EQ(steps.rows().size(), 1u);
+  EXPECT_EQ(steps.rows()[0].calls, 3);
+  EXPECT_EQ(steps.rows()[0].self_ns, 3 * 500);
+  EXPECT_EQ(steps.rows()[0].flops, 3 * 8000);
+  EXPECT_EQ(steps.num_warm_up_calls(), 1);
+  EXPECT_THAT(*steps.Table(), HasSubstr("Calls of the first run, left out: 1\n"));
+  // One step is all that there is.
+  KeyAverages one(by_step);
+  ASSERT_TRUE(ExportTrace(TraceOfSteps(1), one).ok());
+  ASSERT_EQ(one.rows().size(), 1u);
+  EXPECT_EQ(one.rows()[0].self_ns, 90'000);
+  EXPECT_EQ(one.num_warm_up_calls(), 0);
+  EXPECT_THAT(*one.Table(), testing::Not(HasSubstr("left out")));
+  // Other groups count everything.
+  KeyAverages all;
+  ASSERT_TRUE(ExportTrace(TraceOfSteps(4), all).ok());
+  EXPECT_EQ(all.rows()[1].calls, 4);
+}
+
 TEST_F(SinksTest, KeyAveragesByShapeAndProvenance) {
   KeyAveragesOptions options;
   options.group = KeyAveragesOptions::Group::kNameAndShapes;
