@@ -7,8 +7,8 @@
     python3 tools/torch_speed.py --models='lstm*' --seconds=2
     python3 tools/torch_speed.py model.py
 
-Each program is exported, timed by eager PyTorch on one thread, by `bench` on the target cpu with
-one thread, and by eager PyTorch again, of which the faster counts. A row of the table has both
+Each program is exported, timed by eager PyTorch, by `bench` on the target cpu with the same number
+of threads, and by eager PyTorch again, of which the faster counts. A row of the table has both
 medians and their ratio: above 1, Weft is slower. model.py is as for torch_check.py. The exit status is 1
 if a ratio is above --limit, or a program is refused.
 """
@@ -52,8 +52,8 @@ def time_weft(program, folder, options):
     if options.decompose:
         exported = exported.run_decompositions()
     torch.export.save(exported, path)
-    command = [options.bench, '--target=cpu', '--threads=1', '--peaks=false', '--format=json',
-               f'--seconds={options.seconds}', *options.bench_flag, path]
+    command = [options.bench, '--target=cpu', f'--threads={options.threads}', '--peaks=false',
+               '--format=json', f'--seconds={options.seconds}', *options.bench_flag, path]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode != 0:
         return (done.stderr.strip().splitlines() or ['failed'])[-1]
@@ -99,6 +99,7 @@ def parse_arguments():
     parser.add_argument('--models', default='*', help='a pattern of built-in models')
     parser.add_argument('--bench', default=os.path.join(ROOT, 'bazel-bin/tools/bench/main'))
     parser.add_argument('--bench-flag', action='append', default=[], help='passed on, once or more')
+    parser.add_argument('--threads', type=int, default=1)
     parser.add_argument('--seconds', type=float, default=1.0)
     parser.add_argument('--decompose', action='store_true', help='run_decompositions() first')
     parser.add_argument('--limit', type=float, default=1.2)
@@ -108,7 +109,7 @@ def parse_arguments():
 
 def main():
     options = parse_arguments()
-    torch.set_num_threads(1)
+    torch.set_num_threads(options.threads)
     print(f"{'program':32} {'eager ms':>10} {'Weft ms':>10} {'ratio':>8} {'steps':>6} {'kernels':>8}")
     rows = []
     for program in programs_of(options):

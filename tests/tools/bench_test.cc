@@ -1,7 +1,13 @@
 // The command line of bench and make_model, and the form of what bench prints.
 #include <cstdint>
+#include <filesystem>
 #include <string>
+#include <vector>
 
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 #include "gmock/gmock.h"
 #include "nlohmann/json.hpp"
 #include "tests/tools/tool_test.h"
@@ -11,8 +17,10 @@ namespace {
 
 using nlohmann::json;
 using testing::AllOf;
+using testing::Each;
 using testing::ElementsAreArray;
 using testing::HasSubstr;
+using testing::IsEmpty;
 using testing::Not;
 using testing::StartsWith;
 
@@ -99,12 +107,50 @@ TEST_F(BenchTest, SaysFirstWhatItMeasured) {
   EXPECT_THAT(Read("out.txt"), StartsWith("mlp: target cpu, passes cpu, code=before, threads=all"));
 }
 
+// The last column of numbers of the table of steps: calls of each.
+std::vector<int> StepCalls(const std::string& table) {
+  std::vector<int> calls;
+  bool in_rows = false;
+  size_t column = 0;
+  for (absl::string_view line : absl::StrSplit(table, '\n')) {
+    if (absl::StartsWith(line, "Step ")) {
+      column = line.find("# of Calls") + absl::string_view("# of Calls").size();
+      in_rows = true;
+    } else if (absl::StartsWith(line, "Self CPU time total")) {
+      break;
+    } else if (in_rows && !absl::StartsWith(line, "---") && line.size() >= column) {
+      const absl::string_view cell = line.substr(0, column);
+      calls.push_back(0);
+      EXPECT_TRUE(absl::SimpleAtoi(cell.substr(cell.rfind(' ') + 1), &calls.back())) << line;
+    }
+  }
+  return calls;
+}
+
+TEST_F(BenchTest, TakesInputsOfAFolder) {
+  ASSERT_EQ(RunOther("make_model",
+                     "--small -o model.onnx --inputs=data --input-size=batch=3 "
+                     "--model=mlp"),
+            0)
+      << err_;
+  std::filesystem::create_directory(folder_ / "set");
+  for (const auto& file : std::filesystem::directory_iterator(folder_ / "data")) {
+    std::filesystem::copy(file, folder_ / "set/input_0.npy");
+  }
+  EXPECT_EQ(Bench("--nopeaks --repeat=1 --data=set model.onnx")["sizes"]["batch"], 3);
+  EXPECT_EQ(Run("--nopeaks --repeat=1 --data=none model.onnx"), 2);
+  EXPECT_THAT(err_, HasSubstr("none"));
+}
+
 TEST_F(BenchTest, ProfilesTheKernelsThatItMeasures) {
   EXPECT_EQ(Run("--small --nopeaks --repeat=1 --threads=1 --profile=p.json --profile-table mlp"), 0)
       << err_;
-  // Every step ran ten times, none of them in the interpreter, and nothing else was recorded.
-  EXPECT_THAT(err_, AllOf(HasSubstr("Ran by"), HasSubstr("library:"), Not(HasSubstr("interpreter")),
-                          Not(HasSubstr("fuse_"))));
+  // Every step ran ten times, none of them in the interpreter, and nothing else was recorded. The
+  // run in which recording warms up does not count.
+  EXPECT_THAT(err_,
+              AllOf(HasSubstr("Ran by"), HasSubstr("library:"), Not(HasSubstr("interpreter")),
+                    Not(HasSubstr("fuse_")), HasSubstr("Calls of the first run, left out: ")));
+  EXPECT_THAT(StepCalls(err_), AllOf(Not(IsEmpty()), Each(10)));
   EXPECT_TRUE(Exists("p.json"));
 }
 

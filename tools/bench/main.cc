@@ -47,6 +47,7 @@ struct Options {
   bench::PrepareOptions prepare;
   std::vector<std::string> sizes;
   std::vector<std::string> inputs;
+  std::string data;
   std::string sweep;
   int64_t repeat = 0;
   double seconds = 2;
@@ -78,6 +79,8 @@ FlagSet MakeFlags(Options* o) {
   flags.Repeated("input", &o->inputs, "NAME=FILE",
                  "Value of an input (.npy or .pb); others are made from a\n"
                  "seed");
+  flags.String("data", &o->data, "DIR",
+               "Values of inputs: input_0.pb, input_0.npy or in_0.npy, ...");
   flags.Int("seed", &o->seed, "N", "Seed of weights and inputs. Default: 0");
   flags.Bool("small", &o->small, "Use the small variant of a named model");
   AddLogFlag(flags, &o->log);
@@ -113,6 +116,7 @@ absl::StatusOr<bench::ProgramOptions> ReadProgram(const Options& o, const std::s
   program.model = model;
   program.seed = static_cast<uint64_t>(o.seed);
   program.small = o.small;
+  program.data = ResolvePath(o.data);
   WEFT_ASSIGN_OR_RETURN(program.sizes, ParseSizes("size", o.sizes));
   for (const std::string& value : o.inputs) {
     WEFT_ASSIGN_OR_RETURN(const auto named, ParseNamedFile("input", value));
@@ -155,9 +159,10 @@ absl::StatusOr<bool> DiffersFromReference(const Options& o, const Session& sessi
   return exit_status != kExitOk;
 }
 
-// Records runs of a program that is warm, if they are asked for.
+// Records runs of a program that is warm, if they are asked for: ten, and one before them in which
+// recording warms up, and which the table leaves out.
 absl::Status RecordRuns(const Options& o, absl::FunctionRef<absl::Status()> run) {
-  constexpr int kRuns = 10;
+  constexpr int kRuns = 1 + 10;
   if (o.profile.empty() && !o.profile_table) return absl::OkStatus();
   ProfileOptions options;
   options.path = ResolvePath(o.profile);

@@ -14,6 +14,26 @@ def load_inputs(folder, names):
     return [np.load(os.path.join(folder, name + ".npy")) for name in names]
 
 
+def load_data(folder, count):
+    """The arrays of input_<i>.npy, input_<i>.pb or in_<i>.npy; None where there is none."""
+    return [load_numbered(folder, i) for i in range(count)]
+
+
+def load_numbered(folder, i):
+    for name in (f"input_{i}.npy", f"in_{i}.npy"):
+        path = os.path.join(folder, name)
+        if os.path.exists(path):
+            return np.load(path)
+    path = os.path.join(folder, f"input_{i}.pb")
+    if not os.path.exists(path):
+        return None
+    import onnx  # pylint: disable=import-outside-toplevel
+    tensor = onnx.TensorProto()
+    with open(path, "rb") as file:
+        tensor.ParseFromString(file.read())
+    return onnx.numpy_helper.to_array(tensor)
+
+
 def measure(run, seconds, warmup, iterations=0):
     """Milliseconds of each run, after a warm-up; at least five. Or of exactly so
     many, without one."""

@@ -2,15 +2,26 @@
 
 import argparse
 
+import numpy as np
 import onnxruntime as ort
 
 import peer_common
 
 
+def given_inputs(session, folder):
+    """Those of the folder; of static inputs that it lacks, ones."""
+    inputs = session.get_inputs()
+    arrays = peer_common.load_data(folder, len(inputs)) if folder else [None] * len(inputs)
+    kinds = {"tensor(float)": "f4", "tensor(int64)": "i8", "tensor(int32)": "i4"}
+    return [np.ones(i.shape, kinds[i.type]) if a is None and not folder else a
+            for i, a in zip(inputs, arrays)]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("model")
-    parser.add_argument("--inputs", required=True, metavar="DIR")
+    parser.add_argument("--inputs", metavar="DIR", help="NAME.npy for each input")
+    parser.add_argument("--data", metavar="DIR", help="input_0.pb or input_0.npy, ...")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=2)
     parser.add_argument("--warmup", type=float, default=1)
@@ -30,10 +41,13 @@ def main():
     session, session_ms = peer_common.timed(lambda: ort.InferenceSession(
         args.model, options, providers=["CPUExecutionProvider"]))
     names = [i.name for i in session.get_inputs()]
-    arrays = peer_common.load_inputs(args.inputs, names)
+    if args.inputs:
+        arrays = peer_common.load_inputs(args.inputs, names)
+    else:
+        arrays = given_inputs(session, args.data)
     # Values of its own: no copy of an input in each run.
     feeds = {name: ort.OrtValue.ortvalue_from_numpy(array)
-             for name, array in zip(names, arrays)}
+             for name, array in zip(names, arrays) if array is not None}
     outputs = [o.name for o in session.get_outputs()]
     run = lambda: session.run_with_ort_values(outputs, feeds)
     first, first_ms = peer_common.timed(run)

@@ -1,4 +1,4 @@
-"""Runs a model of torch_models.py; prints one JSON object. See peers.py.
+"""Runs a model of torch_models.py, or a .pt2 file; prints one JSON object. See peers.py.
 
 --mode: eager, compile (Inductor as it comes), freeze (weights are constants,
 laid out once, and linears packed), autotune (freeze, and kernels chosen by
@@ -54,12 +54,49 @@ def load_weights(module, path):
                  f"unexpected {unexpected}")
 
 
+def load_exported(path, data):
+    """The program of a .pt2 file without arguments, on the inputs of the folder `data`, or on the
+    examples that the file has."""
+    import torch.ao.quantization.fx._decomposed  # Registers the ops of quantized programs.
+    from torch.utils import _pytree as pytree
+    exported = torch.export.load(path)
+    flat, structure = pytree.tree_flatten(exported.example_inputs)
+    if data:
+        arrays = peer_common.load_data(data, len(flat))
+        flat = [x if a is None else torch.from_numpy(a).view(x.dtype)
+                for x, a in zip(flat, arrays)]
+    args, kwargs = pytree.tree_unflatten(flat, structure)
+    module = exported.module(check_guards=False)
+    return lambda: module(*args, **kwargs)
+
+
+def build(args):
+    """The program without arguments, of a model of torch_models.py."""
+    with open(args.input_names) as file:
+        names = file.read().split()
+    inputs = [torch.from_numpy(array)
+              for array in peer_common.load_inputs(args.inputs, names)]
+    module = torch_models.build(args.model, args.small).eval()
+    load_weights(module, args.weights)
+    if getattr(module, "channels_last", False):
+        module = module.to(memory_format=torch.channels_last)
+        inputs = [x.contiguous(memory_format=torch.channels_last)
+                  for x in inputs]
+    if args.model == "adamw":
+        module.bind(*inputs)
+        return compiled(module.optimizer.step, args.mode), module.results
+    program = compiled(module, args.mode)
+    return (lambda: program(*inputs)), None
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("model")
-    parser.add_argument("--inputs", required=True, metavar="DIR")
-    parser.add_argument("--input-names", required=True, metavar="FILE",
+    parser.add_argument("--inputs", metavar="DIR", help="NAME.npy for each input")
+    parser.add_argument("--input-names", metavar="FILE",
                         help="one a line, in the order of the graph")
+    parser.add_argument("--data", metavar="DIR",
+                        help="of a .pt2 file: in_0.npy, ... for each input")
     parser.add_argument("--weights", metavar="FILE", help="an .npz file")
     parser.add_argument("--mode", default="eager",
                         choices=["eager", "compile", "freeze", "autotune"])
@@ -74,30 +111,16 @@ def main():
 
     torch.set_num_threads(args.threads)
     setup = check_setup(args.mode)
-    with open(args.input_names) as file:
-        names = file.read().split()
-    inputs = [torch.from_numpy(array)
-              for array in peer_common.load_inputs(args.inputs, names)]
-    module = torch_models.build(args.model, args.small).eval()
-    load_weights(module, args.weights)
-    if getattr(module, "channels_last", False):
-        module = module.to(memory_format=torch.channels_last)
-        inputs = [x.contiguous(memory_format=torch.channels_last)
-                  for x in inputs]
     autocast = torch.autocast("cpu", torch.bfloat16, enabled=args.autocast)
     with torch.no_grad(), autocast:
-        if args.model == "adamw":
-            module.bind(*inputs)
-            step = compiled(module.optimizer.step, args.mode)
-            run = step
+        if args.model.endswith(".pt2"):
+            run, results = load_exported(args.model, args.data), None
         else:
-            program, _ = peer_common.timed(lambda: compiled(module, args.mode))
-            run = lambda: program(*inputs)
+            run, results = build(args)
         first, first_ms = peer_common.timed(run)
         times = []
         if args.outputs:
-            if args.model == "adamw":
-                first = tuple(module.results())
+            first = tuple(results()) if results else first
             first = first if isinstance(first, tuple) else (first,)
             peer_common.save_outputs(
                 args.outputs, [v.contiguous().numpy() for v in first])

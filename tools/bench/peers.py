@@ -20,6 +20,12 @@ at a time, the runners in turn and that several times (--rounds), each under
 processes' medians, and how far these lie apart. `cold` measures from the model
 file to the first output, and memory (peer_cold.py).
 
+    peers.py --ort-python=PYTHON --torch-python=PYTHON --target=cpu files FOLDER...
+
+`files` times models of yours: .onnx beside ONNX Runtime, .pt2 beside eager PyTorch,
+with the inputs of test_data_set_0 or case_0 where such a folder lies beside the model. It
+ends with the models that are slower than --limit allows; exit status 1 if there is one.
+
 What would make a peer look bad is seen to: ONNX Runtime gets a model with static
 sizes, attention as exporters write it, GELU as one operator; PyTorch's
 convolutions run channels-last; its temporaries are not mapped and faulted in anew
@@ -47,6 +53,7 @@ import sys
 import tempfile
 
 import peer_cold
+import peer_files
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
@@ -401,6 +408,26 @@ def cold(args):
     return 0
 
 
+def files(args):
+    real_time = may_use_chrt()
+    rows, raw = [], []
+    for name, path in peer_files.find(args.paths):
+        case = peer_files.FileCase(args, name, path)
+        for threads in args.threads:
+            results = time_case(args, case, threads, real_time)
+            raw += [dict(r, runner=label, model=name, threads=threads)
+                    for label, runs in results.items() for r in runs]
+            rows.append((name, threads, {
+                label: summary(runs) for label, runs in results.items()}))
+            print(table(rows[-1:], list(results)).splitlines()[2], flush=True)
+    labels = ["Weft", "ONNX Runtime", "torch eager"]
+    above, verdict = peer_files.slower(rows, args.limit)
+    text = table(rows, labels) + "\n" + verdict
+    print(text)
+    write_results(args, text, raw)
+    return 1 if above else 0
+
+
 def write_results(args, text, raw):
     if args.markdown:
         with open(args.markdown, "w") as file:
@@ -414,7 +441,8 @@ def main():
     parser = argparse.ArgumentParser(
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("command", choices=["check", "time", "cold"])
+    parser.add_argument("command", choices=["check", "time", "cold", "files"])
+    parser.add_argument("paths", nargs="*", metavar="FILE|FOLDER", help="of files")
     parser.add_argument("--ort-python", metavar="PYTHON")
     parser.add_argument("--openvino-python", metavar="PYTHON")
     parser.add_argument("--torch-python", metavar="PYTHON")
@@ -441,6 +469,10 @@ def main():
     parser.add_argument("--sizes", action="append", default=[],
                         metavar="MODEL:NAME=SIZE,...")
     parser.add_argument("--small", action="store_true")
+    parser.add_argument("--cache-dir", metavar="DIR",
+                        help="of files: kernels that Weft compiled earlier")
+    parser.add_argument("--limit", type=float, default=1.2,
+                        help="of files: the highest ratio that is good")
     parser.add_argument("--tolerance", type=float, default=1e-4,
                         help="of check, over the largest element")
     parser.add_argument("--markdown", metavar="FILE")
@@ -449,7 +481,11 @@ def main():
     args.models = args.models.split(",")
     args.modes = args.modes.split(",")
     args.threads = [int(n) for n in args.threads.split(",")]
-    if args.torch_python and not args.ort_python:
+    if (args.command == "files") != bool(args.paths):
+        parser.error("files takes models or folders with models, other commands none")
+    if args.command == "files" and not (args.ort_python or args.torch_python):
+        parser.error("files needs --ort-python, --torch-python or both")
+    if args.torch_python and not args.ort_python and args.command != "files":
         parser.error("--torch-python needs --ort-python: it reads the weights")
     if args.command == "cold" and not args.ort_python:
         parser.error("cold needs --ort-python")
@@ -462,7 +498,8 @@ def main():
     if unknown:
         parser.error("unknown: " + ", ".join(unknown))
     try:
-        return {"check": check, "time": time, "cold": cold}[args.command](args)
+        return {"check": check, "time": time, "cold": cold,
+                "files": files}[args.command](args)
     except Failure as failure:
         sys.exit(f"peers.py: {failure}")
 

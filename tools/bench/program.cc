@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "api/check/seeded_inputs.h"
+#include "api/test_data.h"
 #include "base/status_macros.h"
 #include "examples/models/models.h"
 #include "graph/ir/graph.h"
@@ -77,6 +78,10 @@ absl::StatusOr<Program> LoadProgram(const ProgramOptions& options) {
   for (int i = 0; i < graph.num_inputs(); ++i) {
     const InputInfo& info = graph.input_info(i);
     program.inputs[info.name] = info.initial >= 0 ? HostTensor() : std::move(made[i]);
+  }
+  if (!options.data.empty()) {
+    WEFT_ASSIGN_OR_RETURN(const TestData data, LoadTestData(options.data, graph));
+    for (auto& [name, tensor] : data.NamedInputs()) program.inputs[name] = tensor;
   }
   for (const auto& [name, tensor] : options.inputs) {
     const auto it = program.inputs.find(name);

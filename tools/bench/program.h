@@ -25,7 +25,9 @@ struct ProgramOptions {
   std::map<std::string, int64_t> sizes;
   uint64_t seed = 0;
   bool small = false;
-  // Values of inputs, by name; other inputs are seeded.
+  // Folder with values of inputs (api/test_data.h); empty: none.
+  std::string data;
+  // Values of inputs, by name; other inputs are those of `data`, or seeded.
   std::map<std::string, HostTensor> inputs;
   // The ops that a file may use; null: the built-in ones. Outlives the program.
   const OpRegistry* ops = nullptr;
