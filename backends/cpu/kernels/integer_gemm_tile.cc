@@ -156,20 +156,26 @@ class Panel {
 
 void Run(const IntegerPanel& panel) { Panel(panel).Run(); }
 
-// Groups of the columns whose next four elements lie in four rows of whole vectors.
-inline void Interleave(const uint8_t* from, int64_t step, uint8_t* to) {
-  constexpr int kHalf = 8;
-  for (int at = 0; at < kLanes; at += kHalf) {
-    __m128i rows[kIntegerGroup];
-    for (int k = 0; k < kIntegerGroup; ++k) {
-      rows[k] = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(from + k * step + at));
-    }
-    const __m128i first = _mm_unpacklo_epi8(rows[0], rows[1]);
-    const __m128i second = _mm_unpacklo_epi8(rows[2], rows[3]);
-    auto* place = reinterpret_cast<__m128i*>(to + at * kIntegerGroup);
-    _mm_store_si128(place, _mm_unpacklo_epi16(first, second));
-    _mm_store_si128(place + 1, _mm_unpackhi_epi16(first, second));
+// The groups of a whole vector of columns whose next four elements lie in four rows.
+inline Bytes Interleave(const uint8_t* from, int64_t step) {
+  __m128i rows[kIntegerGroup];
+  for (int k = 0; k < kIntegerGroup; ++k) {
+    const auto* row = reinterpret_cast<const __m128i*>(from + k * step);
+    rows[k] = kLanes == 16 ? _mm_loadu_si128(row) : _mm_loadl_epi64(row);
   }
+  const __m128i first = _mm_unpacklo_epi8(rows[0], rows[1]);
+  const __m128i second = _mm_unpacklo_epi8(rows[2], rows[3]);
+  const __m256i low =
+      _mm256_set_m128i(_mm_unpackhi_epi16(first, second), _mm_unpacklo_epi16(first, second));
+#if defined(__AVX512F__)
+  const __m128i third = _mm_unpackhi_epi8(rows[0], rows[1]);
+  const __m128i fourth = _mm_unpackhi_epi8(rows[2], rows[3]);
+  const __m256i high =
+      _mm256_set_m128i(_mm_unpackhi_epi16(third, fourth), _mm_unpacklo_epi16(third, fourth));
+  return _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
+#else
+  return low;
+#endif
 }
 
 class Packer {
@@ -178,55 +184,63 @@ class Packer {
 
   void Run() const {
     const int64_t groups = Up(p_.depth, kIntegerGroup) / kIntegerGroup;
-    for (int v = 0; v < p_.vectors; ++v) {
-      Bytes sum = {};
+    const int64_t tap = groups * p_.vectors * kVectorBytes;
+    Bytes sums[kVectors] = {};
+    const auto pack = [&](int64_t g, int v) {
+      const Bytes group = Read(g * kIntegerGroup, v * kLanes);
+      sums[v] = AddProducts(sums[v], SplatGroup(0x01010101), group);
+      Write(group, p_.to + (g * p_.vectors + v) * kVectorBytes, tap);
+    };
+    // Rows are read a cache line at a time; of columns, the lines of one vector stay in L1.
+    if (p_.column == 1) {
       for (int64_t g = 0; g < groups; ++g) {
-        alignas(64) uint8_t group[kVectorBytes];
-        Read(g * kIntegerGroup, v * kLanes, group);
-        sum = AddProducts(sum, SplatGroup(0x01010101), LoadBytes(group));
-        Write(group, p_.to + (g * p_.vectors + v) * kVectorBytes,
-              groups * p_.vectors * kVectorBytes);
+        for (int v = 0; v < p_.vectors; ++v) pack(g, v);
       }
-      __builtin_memcpy(p_.sums + v * kLanes, &sum, sizeof sum);
+    } else {
+      for (int v = 0; v < p_.vectors; ++v) {
+        for (int64_t g = 0; g < groups; ++g) pack(g, v);
+      }
     }
+    __builtin_memcpy(p_.sums, sums, p_.vectors * sizeof(Bytes));
   }
 
  private:
   // Elements [at, at + 4) of the columns from `first` on, zeros where there are none.
-  void Read(int64_t at, int64_t first, uint8_t* group) const {
-    const int64_t columns = Least(kLanes, p_.columns - first);
-    const int64_t elements = Least(kIntegerGroup, p_.depth - at);
+  Bytes Read(int64_t at, int64_t first) const {
     const uint8_t* from = p_.from + at * p_.step + first * p_.column;
-    const bool whole = elements == kIntegerGroup;
-    if (whole && p_.column == 1 && columns == kLanes) {
-      Interleave(from, p_.step, group);
-    } else if (whole && p_.step == 1) {
-      for (int64_t j = 0; j < columns; ++j) {
-        __builtin_memcpy(group + j * kIntegerGroup, from + j * p_.column, kIntegerGroup);
-      }
-    } else {
-      __builtin_memset(group, p_.flip, kVectorBytes);
-      for (int64_t j = 0; j < columns; ++j) {
-        for (int64_t k = 0; k < elements; ++k) {
-          group[j * kIntegerGroup + k] = from[j * p_.column + k * p_.step];
-        }
-      }
-    }
-    // Of the columns that do not exist.
-    __builtin_memset(group + columns * kIntegerGroup, p_.flip, (kLanes - columns) * kIntegerGroup);
-    for (int64_t i = 0; i < kVectorBytes; ++i) group[i] ^= p_.flip;
+    const bool whole = at + kIntegerGroup <= p_.depth && first + kLanes <= p_.columns;
+    const Bytes group =
+        whole && p_.column == 1 ? Interleave(from, p_.step) : Gather(from, at, first);
+    return group ^ SplatGroup(p_.flip * 0x01010101);
   }
 
-  static void Write(const uint8_t* group, int8_t* to, int64_t tap) {
+  Bytes Gather(const uint8_t* from, int64_t at, int64_t first) const {
+    const int64_t columns = Least(kLanes, p_.columns - first);
+    const int64_t elements = Least(kIntegerGroup, p_.depth - at);
+    alignas(64) uint8_t group[kVectorBytes];
+    __builtin_memset(group, p_.flip, kVectorBytes);
+    for (int64_t j = 0; j < columns; ++j, from += p_.column) {
+      uint8_t* to = group + j * kIntegerGroup;
+      if (elements == kIntegerGroup && p_.step == 1) {
+        __builtin_memcpy(to, from, kIntegerGroup);
+        continue;
+      }
+      for (int64_t k = 0; k < elements; ++k) to[k] = from[k * p_.step];
+    }
+    return LoadBytes(group);
+  }
+
+  static void Write(Bytes group, int8_t* to, int64_t tap) {
     if constexpr (!kSaturates) {
-      __builtin_memcpy(to, group, kVectorBytes);
+      __builtin_memcpy(to, &group, kVectorBytes);
       return;
     }
+    alignas(64) int8_t weights[kVectorBytes];
+    __builtin_memcpy(weights, &group, kVectorBytes);
     for (int64_t i = 0; i < kVectorBytes; ++i) {
-      const auto w = static_cast<int8_t>(group[i]);
-      const auto half = static_cast<int8_t>(w >> 1);
+      const auto half = static_cast<int8_t>(weights[i] >> 1);
       to[i] = half;
-      to[tap + i] = static_cast<int8_t>(w - half);
+      to[tap + i] = static_cast<int8_t>(weights[i] - half);
     }
   }
 

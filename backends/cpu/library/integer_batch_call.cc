@@ -66,6 +66,10 @@ class IntegerBatchCall : public LibraryCall {
     job.w = static_cast<const uint8_t*>(memory.args[1]);
     job.x_zero = ZeroPointOf(memory.args[2], b_.x_signed ? 0x80 : 0);
     job.w_zero = static_cast<int8_t>(ZeroPointOf(memory.args[3], WeightFlip()));
+    if (b_.several_zero_points) {
+      job.w_zeros = ReadZeroPoints(static_cast<const uint8_t*>(memory.args[3]),
+                                   reinterpret_cast<int8_t*>(scratch + zeros_at_));
+    }
     if (copies_x_) {
       auto* copy = reinterpret_cast<uint8_t*>(scratch + x_copy_at_);
       RowCopy rows;
@@ -107,12 +111,20 @@ class IntegerBatchCall : public LibraryCall {
     const uint8_t* w = nullptr;
     uint8_t x_zero = 0;
     int8_t w_zero = 0;
-    const int32_t* bias = nullptr;  // Added to the sums of each column.
+    const int8_t* w_zeros = nullptr;  // Of the columns, if there are several.
+    const int32_t* bias = nullptr;    // Added to the sums of each column.
     IntegerFinish finish;
     char* y = nullptr;
   };
 
   uint8_t WeightFlip() const { return b_.w_signed ? 0 : 0x80; }
+
+  const int8_t* ReadZeroPoints(const uint8_t* from, int8_t* zeros) const {
+    for (int64_t j = 0; j < columns_; ++j) {
+      zeros[j] = static_cast<int8_t>(from[j * b_.zero_stride] ^ WeightFlip());
+    }
+    return zeros;
+  }
 
   std::vector<int64_t> Dense(int64_t matrix) const {
     std::vector<int64_t> offsets(w_at_.size());
@@ -122,6 +134,7 @@ class IntegerBatchCall : public LibraryCall {
 
   void Reserve() {
     bias_at_ = scratch_.Place(columns_ * 4);
+    if (b_.several_zero_points) zeros_at_ = scratch_.Place(columns_);
     if (b_.finish) {
       finish_at_ = scratch_.Place(FoundFinish::ScratchFloats(panels_ * panel_columns_) * 4);
     }
@@ -150,8 +163,10 @@ class IntegerBatchCall : public LibraryCall {
                  b_.w.step, depth_, panel.columns, panel.vectors, weights, sums});
     panel.weights = weights;
     panel.start = StartOf(job, first, panel, sums, reinterpret_cast<int32_t*>(own + start_at_));
-    if (job.w_zero != 0) {
-      auto* row_start = reinterpret_cast<int32_t*>(own + row_start_at_);
+    auto* row_start = reinterpret_cast<int32_t*>(own + row_start_at_);
+    if (job.w_zeros != nullptr) {
+      SumRows(panel.x, 1, row_start);
+    } else if (job.w_zero != 0) {
       SumRows(panel.x, job.w_zero, row_start);
       panel.row_start = row_start;
     }
@@ -163,15 +178,32 @@ class IntegerBatchCall : public LibraryCall {
     panel.y = job.y + at * y_bytes_;
     panel.y_row = y_row_;
     table_.run(panel);
+    if (job.w_zeros != nullptr) {
+      AddToRows(row_start, job.w_zeros + first, panel.columns, reinterpret_cast<int32_t*>(panel.y));
+    }
+  }
+
+  // Adds to each row of a panel its number of `row_start` times the zero points of the columns.
+  void AddToRows(const int32_t* row_start, const int8_t* zeros, int64_t columns, int32_t* y) const {
+    for (int64_t i = 0; i < rows_; ++i) {
+      const auto start = static_cast<uint32_t>(row_start[i]);
+      int32_t* row = y + i * y_row_;
+      for (int64_t j = 0; j < columns; ++j) {
+        row[j] = static_cast<int32_t>(static_cast<uint32_t>(row[j]) +
+                                      start * static_cast<uint32_t>(zeros[j]));
+      }
+    }
   }
 
   // (x - a) (w - b) = x w - a w - b x + a b, summed over the depth.
   const int32_t* StartOf(const Job& job, int64_t first, const IntegerPanel& panel,
                          const int32_t* sums, int32_t* start) const {
     const auto a = static_cast<uint32_t>(job.x_zero);
-    const auto ab = a * static_cast<uint32_t>(job.w_zero) * static_cast<uint32_t>(depth_);
     for (int64_t j = 0; j < panel.vectors * table_.lanes; ++j) {
-      const auto bias = j < panel.columns ? static_cast<uint32_t>(job.bias[first + j]) : 0u;
+      const bool exists = j < panel.columns;
+      const int8_t b = exists && job.w_zeros != nullptr ? job.w_zeros[first + j] : job.w_zero;
+      const auto ab = a * static_cast<uint32_t>(b) * static_cast<uint32_t>(depth_);
+      const auto bias = exists ? static_cast<uint32_t>(job.bias[first + j]) : 0u;
       start[j] = static_cast<int32_t>(bias + ab - a * static_cast<uint32_t>(sums[j]));
     }
     return start;
@@ -208,6 +240,7 @@ class IntegerBatchCall : public LibraryCall {
   // Places in scratch.
   ScratchPlan scratch_;
   int64_t bias_at_ = 0;
+  int64_t zeros_at_ = 0;
   int64_t finish_at_ = 0;
   int64_t x_copy_at_ = 0;
   int64_t y_copy_at_ = 0;

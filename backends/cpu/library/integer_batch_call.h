@@ -19,11 +19,14 @@ struct IntegerBatch {
   bool x_signed = false;
   ByteRows w;  // dims: those of the batch, then the depth; `depth` is the number of columns.
   bool w_signed = false;
+  // w has a zero point for each column, `zero_stride` bytes apart; there is no finish then.
+  bool several_zero_points = false;
+  int64_t zero_stride = 0;
   ByteRows y;  // As x, in elements.
   std::optional<FoundFinish> finish;
 };
 
-// Operands: 0 is x, 1 is w, 2 and 3 their zero points, one each, or absent.
+// Operands: 0 is x, 1 is w, 2 and 3 their zero points, or absent.
 std::unique_ptr<LibraryCall> MakeIntegerBatchCall(IntegerBatch batch, const IntegerGemmTable& table,
                                                   int threads);
 

@@ -102,7 +102,8 @@ ByteRows MatricesOf(const RunView& view, int matrix_dims, const std::vector<int6
 
 LibraryCallOr MakeBatchCall(const LibraryStep& step, const LibraryContext& context) {
   const RunView& zero = step.args[kWeightZeroPoint];
-  if (zero.present() && zero.numel() != 1) return absl::UnimplementedError("several zero points");
+  const bool several = zero.present() && zero.numel() != 1;
+  if (several && step.finish) return absl::UnimplementedError("several zero points, and a finish");
   if (!step.epilogue.empty()) return absl::UnimplementedError("an epilogue of integers");
   const int matrix_dims = std::min(step.args[0].rank(), 2);
   const std::vector<int64_t> dims(step.result.dims.begin(), step.result.dims.end() - matrix_dims);
@@ -111,6 +112,8 @@ LibraryCallOr MakeBatchCall(const LibraryStep& step, const LibraryContext& conte
   batch.x_signed = step.args[0].dtype == DType::kI8;
   batch.w = MatricesOf(step.args[1], 2, dims);
   batch.w_signed = step.args[1].dtype == DType::kI8;
+  batch.several_zero_points = several;
+  if (several) batch.zero_stride = zero.strides[0];
   batch.y = MatricesOf(step.result, matrix_dims, dims);
   batch.finish = step.finish;
   if (step.finish && step.finish->addend >= 0 && batch.y.step != 1) {

@@ -1,5 +1,5 @@
-// Quantization, and products of quantized tensors. These become products of
-// 32-bit integers, with the zero points taken off beforehand (so that the
+// Quantization, and products of quantized tensors. Matmuls of bytes become matmul_integer. Others
+// become products of 32-bit integers, with the zero points taken off beforehand (so that the
 // padding of a convolution stands for zero), then one quantize_linear.
 #include "serialize/onnx/import/import_quant.h"
 
@@ -166,10 +166,40 @@ Value* Centered(NodeContext& c, Value* v, Value* zero_point, DType wide) {
   return c.Op(ops::sub, {v, Convert(c, zero_point, wide)});
 }
 
+bool IsOfBytes(const Value* v) {
+  const DType dtype = v->type().dtype();
+  return dtype == DType::kI8 || dtype == DType::kU8;
+}
+
+bool IsOne(Type type) { return type.rank() == 0 || (type.rank() == 1 && type.dim(0).Is(1)); }
+
+// The zero points of b as matmul_integer takes them: one, or one for each column. Zero points whose
+// number is a symbol are broadcast, as subtracting them would do.
+Value* OfColumns(NodeContext& c, Value* point, SymInt columns) {
+  if (point == nullptr || IsOne(point->type()) || point->type().dim(0) == columns) return point;
+  return ops::Expand(c, point, {columns});
+}
+
+// matmul_integer takes these operands: bytes, with one zero point of a.
+bool IsMatmulOfBytes(const Value* a, const Value* a_point, const Value* b, const Value* b_point) {
+  if (!IsOfBytes(a) || !IsOfBytes(b) || a->type().rank() < 1 || b->type().rank() < 2) return false;
+  if (a_point != nullptr &&
+      (!IsOne(a_point->type()) || a_point->type().dtype() != a->type().dtype())) {
+    return false;
+  }
+  return b_point == nullptr ||
+         (b_point->type().rank() <= 1 && b_point->type().dtype() == b->type().dtype());
+}
+
 }  // namespace
 
 Value* IntegerMatMul(NodeContext& c, Value* a, Value* a_point, Value* b, Value* b_point,
                      DType wide) {
+  if (a == nullptr || b == nullptr) return nullptr;
+  if (wide == DType::kI32 && IsMatmulOfBytes(a, a_point, b, b_point)) {
+    const SymInt columns = b->type().dim(b->type().rank() - 1);
+    return c.Op(ops::matmul_integer, {a, b, a_point, OfColumns(c, b_point, columns)});
+  }
   Value* left = Centered(c, a, AlongRows(c, a_point, TypeOf(a)), wide);
   return c.Op(ops::matmul, {left, Centered(c, b, b_point, wide)});
 }

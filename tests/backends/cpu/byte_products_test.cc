@@ -237,13 +237,16 @@ TEST_F(ByteProductsOf, BatchesAreExact) {
   }
 }
 
-// Weights that the caller gives are packed on each run; wider ones are evaluated as the reference
-// does.
+// Weights that the caller gives, with a zero point for each column. Their number may be a symbol,
+// of size 1 here; the columns are more than those of a panel.
 TEST_F(ByteProductsOf, InputsAreExact) {
   const auto module = Parse(R"(
-    func @main(%x: u8[s0, 20], %w: u8[20, 9], %z: u8[], %p: u8[9]) {
+    func @main(%x: u8[s0, 20], %w: u8[20, 9], %z: u8[], %p: u8[9], %v: i8[20, 150], %q: i8[s1]) {
       %0 = matmul_integer(%x, %w, %z, %p)
-      return %0
+      %1 = expand(%q, size=[150])
+      %2 = matmul_integer(%x, %v, %z, %1)
+      %3 = convert(%2, dtype=f32)
+      return %0, %2, %3
     })");
   auto plan = Lower(*module->main(), CpuTarget());
   ASSERT_TRUE(plan.ok()) << plan.status();
@@ -255,13 +258,20 @@ TEST_F(ByteProductsOf, InputsAreExact) {
   for (const int low : {130, 100, 0}) {
     SCOPED_TRACE(low);
     const std::vector<HostTensor> inputs = {
-        Integers(DType::kU8, {6, 20}, 0, 255, 8), Integers(DType::kU8, {20, 9}, low, 255, 3),
-        HostTensor::FromInts(DType::kU8, {}, {7}), Integers(DType::kU8, {9}, 128, 150, 4)};
+        Integers(DType::kU8, {6, 20}, 0, 255, 8),
+        Integers(DType::kU8, {20, 9}, low, 255, 3),
+        HostTensor::FromInts(DType::kU8, {}, {7}),
+        Integers(DType::kU8, {9}, low, 150, 4),
+        Integers(DType::kI8, {20, 150}, -128, 127, 5),
+        Integers(DType::kI8, {low == 0 ? 1 : 150}, low - 128, 127, 6)};
     const auto want = reference::Run(*module->main(), inputs);
     const auto got = (*executable)->Run(inputs);
     ASSERT_TRUE(want.ok() && got.ok()) << got.status();
-    EXPECT_EQ(ExactDifference((*got)[0], (*want)[0]), "");
+    for (size_t i = 0; i < want->size(); ++i) {
+      EXPECT_EQ(ExactDifference((*got)[i], (*want)[i]), "") << "result " << i;
+    }
   }
+  EXPECT_EQ((*executable)->stats().fallbacks, 0);
 }
 
 }  // namespace
