@@ -94,7 +94,7 @@ class QuantizedFuser {
     if (p.as_it_is) {
       return ops::BuildMatmulInteger(rewriter_, x.self(), w.self(), x.zero_point(), w.zero_point());
     }
-    if (p.bytes.valid()) return NarrowSum(p, x);
+    if (p.weights.bytes.valid()) return NarrowSum(p, x);
     std::vector<Value*> operands = {Centered(x), Centered(w)};
     operands.resize(p.node->num_operands(), nullptr);
     const std::vector<Value*> made = rewriter_.Create(p.node->op(), operands, p.node->attr_list());
@@ -102,15 +102,16 @@ class QuantizedFuser {
   }
 
   Value* NarrowSum(const IntegerProduct& p, const ops::DequantizeLinearView& x) {
-    Value* weights = Constant(p.bytes);
+    Value* weights = Constant(p.weights.bytes);
+    Value* zero_points = p.weights.zero_points.valid() ? Constant(p.weights.zero_points) : nullptr;
     if (p.node->Is(ops::convolution)) {
       const std::vector<Value*> made =
-          rewriter_.Create(ops::convolution_integer, {x.self(), weights, x.zero_point(), nullptr},
-                           p.node->attr_list());
+          rewriter_.Create(ops::convolution_integer,
+                           {x.self(), weights, x.zero_point(), zero_points}, p.node->attr_list());
       return made.empty() ? nullptr : made[0];
     }
     if (p.node->Is(ops::linear)) weights = ops::BuildPermute(rewriter_, weights, {1, 0});
-    return ops::BuildMatmulInteger(rewriter_, x.self(), weights, x.zero_point(), nullptr);
+    return ops::BuildMatmulInteger(rewriter_, x.self(), weights, x.zero_point(), zero_points);
   }
 
   Value* Build(const IntegerProduct& p) {

@@ -121,16 +121,22 @@ bool HasPlainGroups(const Node& convolution) {
 }
 
 // The second operand as the narrow ops take it: a constant, the same for all rows. Invalid where
-// there is none, and for other groups than those of a depthwise convolution.
-HostTensor ConstantBytes(const IntegerProduct& p) {
+// there is none, and for other groups than those of a depthwise convolution, whose weights must fit
+// in i8 without a zero point.
+ByteWeights ConstantBytes(const IntegerProduct& p) {
   const ops::DequantizeLinearView x(*p.node->operand(0)->node());
   const ops::DequantizeLinearView w(*p.node->operand(1)->node());
   const HostTensor* weights = LiteralOf(w.self());
   const HostTensor* zero = w.zero_point() == nullptr ? nullptr : LiteralOf(w.zero_point());
-  if (DTypeBits(x.self()->type().dtype()) != 8 || weights == nullptr) return HostTensor();
-  if (w.zero_point() != nullptr && zero == nullptr) return HostTensor();
-  const bool one = p.node->Is(ops::convolution) ? HasPlainGroups(*p.node) : weights->rank() == 2;
-  return one ? CenteredBytes(*weights, zero, p.weight_axis) : HostTensor();
+  if (DTypeBits(x.self()->type().dtype()) != 8 || weights == nullptr) return {};
+  if (w.zero_point() != nullptr && zero == nullptr) return {};
+  const bool convolution = p.node->Is(ops::convolution);
+  if (convolution ? !HasPlainGroups(*p.node) : weights->rank() != 2) return {};
+  HostTensor centered = CenteredBytes(*weights, zero, p.weight_axis);
+  if (centered.valid()) return {centered, HostTensor()};
+  const bool one_group = !convolution || ops::ConvolutionView(*p.node).groups().Is(1);
+  if (!one_group || DTypeBits(weights->dtype()) != 8) return {};
+  return {*weights, zero == nullptr ? HostTensor() : *zero};
 }
 
 bool IsMatmulOfBytes(const IntegerProduct& p) {
@@ -223,7 +229,7 @@ std::vector<QuantizedCandidate> CollectQuantized(const Graph& graph) {
     const ops::DequantizeLinearView left(*node->operand(0)->node());
     candidate.one_scale = ScaleAxis(left) < 0;
     candidate.scale_axis = ScaleAxis(ops::DequantizeLinearView(*node->operand(1)->node()));
-    candidate.bytes = ConstantBytes(*product);
+    candidate.weights = ConstantBytes(*product);
     candidate.of_bytes = IsMatmulOfBytes(*product);
     candidates.push_back(candidate);
   }
@@ -248,8 +254,8 @@ QuantizedDecision DecideQuantized(const std::vector<QuantizedCandidate>& candida
           p.node->Is(ops::convolution) ? ops::convolution_integer : ops::matmul_integer;
       decision.products.push_back(p);
       if (Keeps(target, narrow)) {
-        decision.products.back().bytes = candidate.bytes;
-        decision.products.back().as_it_is = !candidate.bytes.valid() && candidate.of_bytes;
+        decision.products.back().weights = candidate.weights;
+        decision.products.back().as_it_is = !candidate.weights.bytes.valid() && candidate.of_bytes;
       }
     } else {
       decision.refusals.push_back({p.node, reason});
@@ -303,7 +309,7 @@ std::string ToString(const QuantizedDecision& decision) {
   std::string text;
   for (const IntegerProduct& p : decision.products) {
     absl::StrAppend(&text, NodeText(*p.node), ": a product of integers",
-                    p.bytes.valid() || p.as_it_is ? " of 8 bits" : "", "\n");
+                    p.weights.bytes.valid() || p.as_it_is ? " of 8 bits" : "", "\n");
   }
   for (const NodeRefusal& refusal : decision.refusals) {
     absl::StrAppend(&text, ToString(refusal), "\n");

@@ -13,15 +13,22 @@
 
 namespace weft {
 
+// Constant weights of 8 bits as matmul_integer and convolution_integer take them: less their zero
+// points if that fits in i8, else as they are, with their zero points.
+struct ByteWeights {
+  HostTensor bytes;
+  HostTensor zero_points;  // Invalid: none.
+};
+
 // A matmul, linear or convolution of two operands.
 struct IntegerProduct {
   Node* node = nullptr;
   int channel_dim = 0;  // The dim of the result that has its channels.
   int weight_axis = 0;  // The same of the second operand.
   int64_t length = 0;   // Products that are summed for an element; 0: not constant.
-  // The weights less their zero points in i8, for a target that takes the integers as they are
-  // (matmul_integer, convolution_integer); invalid for the others.
-  HostTensor bytes;
+  // For a target that takes the integers as they are (matmul_integer, convolution_integer); without
+  // bytes for the others.
+  ByteWeights weights;
   // Such a target takes the second operand as it is, with its zero point.
   bool as_it_is = false;
 };
@@ -33,9 +40,9 @@ struct QuantizedCandidate {
   bool one_scale = false;
   // The axis of the second operand's scales; -1: it has one scale.
   int64_t scale_axis = -1;
-  // The second operand less its zero points in i8, if that is one constant for all of the first,
-  // which is of 8 bits, and fits; else invalid.
-  HostTensor bytes;
+  // The second operand, if that is one constant for all of the first, which is of 8 bits; else
+  // without bytes.
+  ByteWeights weights;
   // Both operands of a matmul are of 8 bits, and the second has one zero point.
   bool of_bytes = false;
 };

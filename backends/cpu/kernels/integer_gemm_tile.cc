@@ -109,7 +109,7 @@ struct Block {
         tap.rows[i] = offset < 0 ? p.padding : p.x + offset;
       }
       SumTap<kM, kN>(tap, weights, bytes, acc);
-      if (kSaturates && p.excess[0].first != nullptr) SumExcess<kM, kN>(tap, t, p.excess, acc);
+      if (p.excess[0].first != nullptr) SumExcess<kM, kN>(tap, t, p.excess, acc);
       weights += bytes * kN * kLanes;
     }
     for (int i = 0; i < kM; ++i) {

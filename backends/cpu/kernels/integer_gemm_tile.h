@@ -3,9 +3,10 @@
 //
 // VNNI's instruction adds four neighbouring products to a sum of 32 bits. Without it, the one that
 // multiplies u8 by i8 adds two of them in 16 bits, with saturation. Two weights of the same sign
-// whose magnitudes add up to more than 128 can saturate it, so the packer splits such a pair: the
-// main weights keep as much as 16 bits can hold, and the rest, the excess, is multiplied in a
-// second pass over the few groups that have one. No weight loses a bit.
+// whose magnitudes add up to more than 128 can saturate it, and a weight less its zero point may
+// need 9 bits, so the packer splits such weights: the main weights keep as much as may be multiplied
+// at once, and the rest, the excess, is multiplied in a second pass over the few groups that have
+// one. No weight loses a bit.
 #ifndef WEFT_BACKENDS_CPU_KERNELS_INTEGER_GEMM_TILE_H_
 #define WEFT_BACKENDS_CPU_KERNELS_INTEGER_GEMM_TILE_H_
 
@@ -20,7 +21,7 @@ inline constexpr int64_t kIntegerGroup = 4;
 inline constexpr int kMaxIntegerVectors = 4;
 
 // The groups of one vector of columns that have an excess, by tap: entries
-// [first[tap], first[tap + 1]) belong to `tap`.
+// [first[tap], first[tap + 1]) belong to `tap`. A group may have several.
 struct IntegerExcess {
   const int64_t* first = nullptr;
   const int64_t* offsets = nullptr;  // Bytes from the beginning of the tap's row.
@@ -72,7 +73,7 @@ struct IntegerGemmTable {
   void (*pack)(const IntegerPack& pack) = nullptr;
   int64_t lanes = 0;      // Columns of a vector.
   int vectors = 0;        // The most vectors of a panel.
-  bool saturates = true;  // Pairs of products, in 16 bits: weights have an excess.
+  bool saturates = true;  // Pairs of products, in 16 bits.
 };
 
 const IntegerGemmTable& Avx2IntegerGemm();

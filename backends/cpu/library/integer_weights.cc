@@ -1,7 +1,6 @@
 #include "backends/cpu/library/integer_weights.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cstring>
 #include <utility>
 
@@ -14,29 +13,38 @@ namespace {
 
 // The largest sum of two weights of one sign that, times 255, fits in 16 bits.
 constexpr int32_t kMaxPair = 128;
+// Parts of which any four weights in [-255, 255] are the sum.
+constexpr int kMaxParts = 4;
 
-// Four weights of a column: what the kernel multiplies at once of each pair, and the excess.
+// Four weights of a column as the sum of parts that the kernel multiplies at once: weights of i8
+// and, where pairs of products saturate, pairs that do not. Most groups are one part.
 struct Group {
-  int32_t kept[kIntegerGroup] = {};
-  int32_t excess[kIntegerGroup] = {};
-  bool fits = true;
-  bool has_excess = false;
+  int32_t parts[kMaxParts][kIntegerGroup] = {};
+  int count = 0;
 };
+
+// Moves as much of a pair as may be multiplied at once from `rest` to `part`.
+void TakePair(bool saturates, int32_t* rest, int32_t* part) {
+  for (int k = 0; k < 2; ++k) part[k] = std::clamp(rest[k], -128, 127);
+  const int32_t sum = part[0] + part[1];
+  const bool one_sign = (part[0] < 0) == (part[1] < 0);
+  if (saturates && one_sign && sum > kMaxPair) part[1] -= sum - kMaxPair;
+  if (saturates && one_sign && sum < -kMaxPair) part[1] -= sum + kMaxPair;
+  for (int k = 0; k < 2; ++k) rest[k] -= part[k];
+}
 
 Group GroupAt(const IntegerWeightView& view, bool saturates, int64_t column, int64_t tap,
               int64_t begin) {
   Group group;
+  int32_t rest[kIntegerGroup] = {};
   for (int64_t k = 0; k < kIntegerGroup && begin + k < view.depth; ++k) {
-    group.kept[k] = view.At(column, tap, begin + k);
-    group.fits = group.fits && group.kept[k] >= -128 && group.kept[k] <= 127;
+    rest[k] = view.At(column, tap, begin + k);
   }
-  for (int64_t k = 0; saturates && k < kIntegerGroup; k += 2) {
-    const int32_t sum = group.kept[k] + group.kept[k + 1];
-    const bool one_sign = (group.kept[k] < 0) == (group.kept[k + 1] < 0);
-    if (!one_sign || (sum <= kMaxPair && sum >= -kMaxPair)) continue;
-    group.excess[k + 1] = sum > 0 ? sum - kMaxPair : sum + kMaxPair;
-    group.kept[k + 1] -= group.excess[k + 1];
-    group.has_excess = true;
+  bool more = true;
+  while (more && group.count < kMaxParts) {
+    int32_t* part = group.parts[group.count++];
+    for (int k = 0; k < kIntegerGroup; k += 2) TakePair(saturates, rest + k, part + k);
+    more = std::any_of(rest, rest + kIntegerGroup, [](int32_t left) { return left != 0; });
   }
   return group;
 }
@@ -48,20 +56,19 @@ class PanelPacker {
               PackedIntegerPanel* panel)
       : view_(view), lanes_(table.lanes), saturates_(table.saturates), panel_(*panel) {}
 
-  // Counts the groups with an excess and adds up the columns. False when a weight does not fit.
-  bool Count(int32_t* sums) {
-    bool fits = true;
+  // Counts the entries of the excess and adds up the columns.
+  void Count(int32_t* sums) {
     ForEachGroup([&](int vector, int64_t tap, int64_t begin, int64_t) {
-      bool has_excess = false;
+      int parts = 1;
       ForEachColumn(vector, [&](int64_t, int64_t column) {
         const Group group = GroupAt(view_, saturates_, panel_.first + column, tap, begin);
-        for (int64_t k = 0; k < kIntegerGroup; ++k) sums[column] += group.kept[k] + group.excess[k];
-        fits = fits && group.fits;
-        has_excess = has_excess || group.has_excess;
+        for (int i = 0; i < group.count; ++i) {
+          for (int64_t k = 0; k < kIntegerGroup; ++k) sums[column] += group.parts[i][k];
+        }
+        parts = std::max(parts, group.count);
       });
-      panel_.excess[vector].count += has_excess;
+      panel_.excess[vector].count += parts - 1;
     });
-    return fits;
   }
 
   // Writes the weights to zeroed memory.
@@ -69,22 +76,20 @@ class PanelPacker {
     int64_t filled[kMaxIntegerVectors] = {};
     ForEachGroup([&](int vector, int64_t tap, int64_t begin, int64_t index) {
       const PackedIntegerPanel::Excess& excess = panel_.excess[vector];
-      auto* first = reinterpret_cast<int64_t*>(memory + excess.first_at);
       uint8_t* to = memory + panel_.weights_at + index * lanes_ * kIntegerGroup;
-      const int64_t at = filled[vector];
-      bool has_excess = false;
+      uint8_t* rest = memory + excess.weights_at + filled[vector] * lanes_ * kIntegerGroup;
+      int parts = 1;
       ForEachColumn(vector, [&](int64_t lane, int64_t column) {
         const Group group = GroupAt(view_, saturates_, panel_.first + column, tap, begin);
-        Write(group.kept, to + lane * kIntegerGroup);
-        if (!group.has_excess) return;
-        has_excess = true;
-        Write(group.excess, memory + excess.weights_at + (at * lanes_ + lane) * kIntegerGroup);
+        Write(group.parts[0], to + lane * kIntegerGroup);
+        for (int i = 1; i < group.count; ++i) {
+          Write(group.parts[i], rest + ((i - 1) * lanes_ + lane) * kIntegerGroup);
+        }
+        parts = std::max(parts, group.count);
       });
-      if (has_excess) {
-        reinterpret_cast<int64_t*>(memory + excess.offsets_at)[at] = begin;
-        ++filled[vector];
-      }
-      first[tap + 1] = filled[vector];
+      auto* offsets = reinterpret_cast<int64_t*>(memory + excess.offsets_at);
+      for (int i = 1; i < parts; ++i) offsets[filled[vector]++] = begin;
+      reinterpret_cast<int64_t*>(memory + excess.first_at)[tap + 1] = filled[vector];
     });
   }
 
@@ -181,7 +186,13 @@ void PackedIntegers::Describe(const PackedIntegerPanel& from, IntegerPanel* pane
   panel->weights = reinterpret_cast<const int8_t*>(base + from.weights_at);
   panel->vectors = from.vectors;
   panel->columns = from.columns;
+  const bool has_excess = std::any_of(from.excess, from.excess + from.vectors,
+                                      [](const auto& excess) { return excess.count > 0; });
   for (int v = 0; v < from.vectors; ++v) {
+    if (!has_excess) {
+      panel->excess[v] = {};
+      continue;
+    }
     const PackedIntegerPanel::Excess& excess = from.excess[v];
     panel->excess[v] = {reinterpret_cast<const int64_t*>(base + excess.first_at),
                         reinterpret_cast<const int64_t*>(base + excess.offsets_at),
@@ -196,13 +207,11 @@ absl::StatusOr<std::shared_ptr<const PackedIntegers>> PackIntegers(const Integer
   packed->panels = PanelsFor(view.columns, table);
   packed->sums.assign(AlignUp(view.columns, table.lanes), 0);
   const int64_t n = static_cast<int64_t>(packed->panels.size());
-  std::atomic<bool> fits{true};
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
   for (int64_t i = 0; i < n; ++i) {
     PackedIntegerPanel& panel = packed->panels[i];
-    if (!PanelPacker(view, table, &panel).Count(&packed->sums[panel.first])) fits = false;
+    PanelPacker(view, table, &panel).Count(&packed->sums[panel.first]);
   }
-  if (!fits) return absl::UnimplementedError("weights that do not fit in 8 bits");
   const int64_t bytes = LayOut(view, table.lanes, &packed->panels);
   packed->memory = AllocateAligned(bytes, profiler::MemoryCategory::kParameter);
   if (packed->memory == nullptr) return absl::ResourceExhaustedError("no memory for weights");

@@ -43,7 +43,7 @@ struct PackedIntegerPanel {
   int64_t columns = 0;
   int vectors = 1;
   int64_t weights_at = 0;
-  // The groups of a vector that have an excess: how many, then the parts of an IntegerExcess.
+  // The excess of a vector: how many entries, then the parts of an IntegerExcess.
   struct Excess {
     int64_t count = 0;
     int64_t first_at = 0;
@@ -64,7 +64,7 @@ struct PackedIntegers {
   int64_t bytes() const { return memory->size() + static_cast<int64_t>(sums.size()) * 4; }
 };
 
-// Unimplemented when a weight less its zero point does not fit in i8.
+// ResourceExhausted when there is no memory.
 absl::StatusOr<std::shared_ptr<const PackedIntegers>> PackIntegers(const IntegerWeightView& view,
                                                                    const IntegerGemmTable& table,
                                                                    int threads);

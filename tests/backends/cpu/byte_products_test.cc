@@ -146,6 +146,40 @@ class ByteProductsOf : public testing::Test {
   }
 };
 
+// Constant weights that need 9 bits without their zero points, of either sign, in a convolution
+// with padding and in a matmul.
+TEST_F(ByteProductsOf, WideWeightsAreExact) {
+  const auto module = Parse(R"(
+    func @main(%x: u8[2, 18, 7, 5], %w: u8[21, 18, 3, 3], %p: u8[21], %y: u8[9, 40], %v: i8[40, 70],
+               %q: i8[]) {
+      %z = constant(dense<200>) : u8[]
+      %0 = convolution_integer(%x, %w, %z, %p, stride=[1, 1], padding=[1, 1], dilation=[1, 1])
+      %1 = matmul_integer(%y, %v, %z, %q)
+      return %0, %1
+    })");
+  const std::vector<HostTensor> inputs = {Integers(DType::kU8, {2, 18, 7, 5}, 0, 255, 8),
+                                          Integers(DType::kU8, {21, 18, 3, 3}, 0, 255, 3),
+                                          Integers(DType::kU8, {21}, 0, 255, 4),
+                                          Integers(DType::kU8, {9, 40}, 200, 255, 5),
+                                          Integers(DType::kI8, {40, 70}, 126, 127, 6),
+                                          HostTensor::FromInts(DType::kI8, {}, {-128})};
+  for (const int i : {1, 2, 4, 5}) MakeConstant(*module->main(), i, inputs[i]);
+  auto plan = Lower(*module->main(), CpuTarget());
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  CpuOptions options;
+  options.threads = 2;
+  options.isa = WEFT_TEST_ISA;
+  const auto executable = Executable::Create(*std::move(plan), options);
+  ASSERT_TRUE(executable.ok()) << executable.status();
+  const auto want = reference::Run(*module->main(), inputs);
+  const auto got = (*executable)->Run(inputs);
+  ASSERT_TRUE(want.ok() && got.ok()) << got.status();
+  EXPECT_EQ(ExactDifference((*got)[0], (*want)[0]), "");
+  EXPECT_EQ(ExactDifference((*got)[1], (*want)[1]), "");
+  EXPECT_EQ((*executable)->stats().fallbacks, 0);
+  EXPECT_EQ((*executable)->stats().integer_products, 2);
+}
+
 // Operands in any order in memory, and both results of one weight with two zero points.
 TEST_F(ByteProductsOf, ViewsAreExact) {
   const auto module = Parse(R"(

@@ -166,17 +166,19 @@ TEST(QuantizedDecision, TakesBytesWhereTheTargetAndTheWeightsAllowIt) {
     })");
   const auto candidates = CollectQuantized(*module->main());
   ASSERT_EQ(candidates.size(), 3u);
-  EXPECT_TRUE(candidates[0].bytes.valid());
-  EXPECT_FALSE(candidates[1].bytes.valid()) << "127 less -1 is no i8";
-  EXPECT_FALSE(candidates[2].bytes.valid()) << "4 bits";
+  EXPECT_TRUE(candidates[0].weights.bytes.valid());
+  EXPECT_FALSE(candidates[0].weights.zero_points.valid());
+  EXPECT_TRUE(candidates[1].weights.bytes.valid());
+  EXPECT_TRUE(candidates[1].weights.zero_points.valid()) << "127 less -1 is no i8";
+  EXPECT_FALSE(candidates[2].weights.bytes.valid()) << "4 bits";
   Target target;
-  EXPECT_FALSE(DecideQuantized(candidates, target).products[0].bytes.valid());
+  EXPECT_FALSE(DecideQuantized(candidates, target).products[0].weights.bytes.valid());
   target.composites = {"convolution_integer"};
-  EXPECT_FALSE(DecideQuantized(candidates, target).products[0].bytes.valid());
+  EXPECT_FALSE(DecideQuantized(candidates, target).products[0].weights.bytes.valid());
   target.composites = {"matmul_integer"};
   const QuantizedDecision decision = DecideQuantized(candidates, target);
-  EXPECT_TRUE(decision.products[0].bytes.valid());
-  EXPECT_FALSE(decision.products[1].bytes.valid());
+  EXPECT_TRUE(decision.products[0].weights.bytes.valid());
+  EXPECT_TRUE(decision.products[1].weights.zero_points.valid());
 }
 
 TEST(QuantizedDecision, CollectsDequantizedOperandsAlone) {

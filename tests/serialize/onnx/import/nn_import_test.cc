@@ -47,19 +47,31 @@ g (uint8[2, 3] A, float S, uint8 P, int8[3, 4] B, float T, int8 Q,
   Y = QLinearMatMul (A, S, P, B, T, Q, U, R)
 })"),
               HasSubstr(R"(
-  %0 = convert(%A, dtype=i32) : i32[2, 3]
-  %1 = convert(%P, dtype=i32) : i32[]
-  %2 = sub(%0, %1) : i32[2, 3]
-  %3 = convert(%B, dtype=i32) : i32[3, 4]
-  %4 = convert(%Q, dtype=i32) : i32[]
-  %5 = sub(%3, %4) : i32[3, 4]
-  %6 = matmul(%2, %5) : i32[2, 4]
-  %7 = mul(%S, %T) : f32[]
-  %8 = convert(%6, dtype=f32) : f32[2, 4]
-  %9 = mul(%7, %8) : f32[2, 4]
-  %10 = quantize_linear(%9, %U, %R, dtype=u8) : u8[2, 4]
-  return %10
+  %0 = matmul_integer(%A, %B, %P, %Q) : i32[2, 4]
+  %1 = mul(%S, %T) : f32[]
+  %2 = convert(%0, dtype=f32) : f32[2, 4]
+  %3 = mul(%1, %2) : f32[2, 4]
+  %4 = quantize_linear(%3, %U, %R, dtype=u8) : u8[2, 4]
+  return %4
 )"));
+}
+
+// Zero points of a symbol's number broadcast; those of rows are taken off before the product.
+TEST(NnImportTest, ZeroPointsOfMatmulsOfIntegers) {
+  EXPECT_THAT(ImportToText(R"(
+g (uint8[2, 3] A, int8[3, 4] B, uint8 P, int8[C] Q) => (int32[2, 4] Y) {
+  Y = MatMulInteger (A, B, P, Q)
+})"),
+              HasSubstr(R"(
+  %0 = expand(%Q, size=[4]) : i8[4]
+  %1 = matmul_integer(%A, %B, %P, %0) : i32[2, 4]
+  return %1
+)"));
+  EXPECT_THAT(ImportToText(R"(
+g (uint8[2, 3] A, int8[3, 4] B, uint8[2] P) => (int32[2, 4] Y) {
+  Y = MatMulInteger (A, B, P)
+})"),
+              HasSubstr("= matmul("));
 }
 
 TEST(NnImportTest, ResizeScalesSymbolicSizesExactly) {
