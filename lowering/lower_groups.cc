@@ -194,6 +194,13 @@ absl::Status GraphLowering::LowerComposite(const Node& node) {
     const absl::Status status = LowerKernel(nodes, results, outputs);
     if (status.ok() || !absl::IsUnimplemented(status)) return status;
   }
+  // What a concatenation places, the step in the body computes there.
+  for (size_t i = 0; i < results.size(); ++i) {
+    const auto placed = placements_.find(results[i]);
+    if (placed == placements_.end() || outputs[i]->node() == nullptr) continue;
+    Placement placement = placed->second;
+    placements_.emplace(outputs[i], std::move(placement));
+  }
   WEFT_RETURN_IF_ERROR(LowerBody(*body, epilogues));
   for (size_t i = 0; i < results.size(); ++i) {
     WEFT_ASSIGN_OR_RETURN(View view, PlaceOf(outputs[i]));
