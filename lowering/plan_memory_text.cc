@@ -23,6 +23,7 @@ struct Row {
   int64_t bytes = 0;
   int first = 0;
   int last = 0;
+  int64_t num_buffers = 0;
   std::string buffers;
 
   bool LivesAt(int step) const { return first <= step && step <= last; }
@@ -33,52 +34,61 @@ std::string NameOf(const Plan& plan, const Step& step) {
   return step.kind == StepKind::kCopy ? "copy" : step.op_name;
 }
 
-std::string PeakText(const Plan& plan, const std::vector<Row>& rows) {
-  // The most bytes live at the first step of some row.
-  int peak = 0;
-  int64_t most = -1;
-  std::vector<int64_t> change(plan.steps.size() + 2);
+std::vector<int64_t> LiveBytesOf(const Plan& plan, const std::vector<Row>& rows) {
+  std::vector<int64_t> live(plan.steps.size() + 1);
   for (const Row& row : rows) {
-    change[std::max(row.first, 0)] += row.bytes;
-    change[std::max(row.last, 0) + 1] -= row.bytes;
+    live[std::max(row.first, 0)] += row.bytes;
+    const auto after = static_cast<size_t>(std::max(row.last, 0)) + 1;
+    if (after < live.size()) live[after] -= row.bytes;
   }
-  int64_t live = 0;
-  for (size_t step = 0; step < plan.steps.size(); ++step) {
-    live += change[step];
-    if (live <= most) continue;
-    most = live;
-    peak = static_cast<int>(step);
-  }
+  for (size_t step = 1; step < live.size(); ++step) live[step] += live[step - 1];
+  live.resize(plan.steps.size());
+  return live;
+}
+
+std::string PeakText(const Plan& plan, const std::vector<Row>& rows) {
+  const std::vector<int64_t> live = LiveBytesOf(plan, rows);
+  const auto most = std::max_element(live.begin(), live.end());
+  const auto peak = static_cast<int>(most - live.begin());
   std::vector<std::string> alive;
   for (const Row& row : rows) {
     if (row.LivesAt(peak)) alive.push_back(absl::StrCat(row.buffers, " ", row.bytes));
   }
   return absl::StrCat("// peak at step ", peak, ", ", Printable(NameOf(plan, plan.steps[peak])),
-                      ": ", most, " bytes: ", absl::StrJoin(alive, ", "), "\n");
+                      ": ", *most, " bytes: ", absl::StrJoin(alive, ", "), "\n");
+}
+
+// A row for each slot, without its offset. Buffers whose sizes depend on data have no bytes.
+std::vector<Row> RowsOf(const Plan& plan, const MemoryPlan& memory, const ExampleSizes& sizes) {
+  std::vector<Row> rows;
+  for (const MemoryPlan::Slot& slot : memory.slots()) {
+    Row& row = rows.emplace_back();
+    row.bytes = DTypeBytes(slot.dtype, sizes.ValueOf(slot.numel).value_or(0));
+    row.first = slot.first;
+    row.last = slot.last;
+    row.num_buffers = static_cast<int64_t>(slot.buffers.size());
+    row.buffers = absl::StrJoin(slot.buffers, ", ", [&](std::string* out, int b) {
+      absl::StrAppend(out, "%", Printable(plan.buffers[b].name));
+    });
+  }
+  return rows;
 }
 
 }  // namespace
 
 absl::StatusOr<std::string> DescribeMemory(const Plan& plan) {
   const ExampleSizes sizes(plan);
-  const auto value_of = [&](SymInt s) { return sizes.ValueOf(s); };
   ArenaPlanner planner(plan);
-  WEFT_ASSIGN_OR_RETURN(const auto layout, planner.Find(value_of));
-  std::vector<Row> rows;
-  int64_t all_bytes = 0;
-  for (const MemoryPlan::Slot& slot : planner.memory().slots()) {
-    Row row;
-    row.offset = layout->offsets[slot.buffers[0]];
-    if (row.offset < 0) continue;
-    row.bytes = DTypeBytes(slot.dtype, value_of(slot.numel).value_or(0));
-    row.first = slot.first;
-    row.last = slot.last;
-    row.buffers = absl::StrJoin(slot.buffers, ", ", [&](std::string* out, int b) {
-      absl::StrAppend(out, "%", Printable(plan.buffers[b].name));
-    });
-    all_bytes += row.bytes * static_cast<int64_t>(slot.buffers.size());
-    rows.push_back(std::move(row));
+  WEFT_ASSIGN_OR_RETURN(const auto layout,
+                        planner.Find([&](SymInt s) { return sizes.ValueOf(s); }));
+  std::vector<Row> rows = RowsOf(plan, planner.memory(), sizes);
+  for (size_t i = 0; i < rows.size(); ++i) {
+    rows[i].offset = layout->offsets[planner.memory().slots()[i].buffers[0]];
   }
+  rows.erase(std::remove_if(rows.begin(), rows.end(), [](const Row& r) { return r.offset < 0; }),
+             rows.end());
+  int64_t all_bytes = 0;
+  for (const Row& row : rows) all_bytes += row.bytes * row.num_buffers;
   int64_t constant_bytes = 0;
   if (plan.constants != nullptr) {
     for (const auto& [number, constant] : plan.constants->by_number) {
@@ -97,6 +107,11 @@ absl::StatusOr<std::string> DescribeMemory(const Plan& plan) {
                           absl::StrCat(row.first, "-", row.last), row.buffers);
   }
   return text + PeakText(plan, rows);
+}
+
+LiveMemory LiveMemoryOf(const Plan& plan) {
+  const ExampleSizes sizes(plan);
+  return {LiveBytesOf(plan, RowsOf(plan, MemoryPlan(plan), sizes)), sizes.text()};
 }
 
 }  // namespace weft

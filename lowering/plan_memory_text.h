@@ -2,7 +2,9 @@
 #ifndef WEFT_LOWERING_PLAN_MEMORY_TEXT_H_
 #define WEFT_LOWERING_PLAN_MEMORY_TEXT_H_
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "lowering/plan.h"
@@ -21,6 +23,14 @@ namespace weft {
 // whose sizes depend on data are not in the arena. Nested plans have arenas of their own, which are
 // not shown.
 absl::StatusOr<std::string> DescribeMemory(const Plan& plan);
+
+// Bytes of temporaries that are alive at each step, for the same sizes. Buffers whose sizes depend
+// on data do not count.
+struct LiveMemory {
+  std::vector<int64_t> bytes;
+  std::string sizes;  // " for s0=2, s1=8"; empty without symbols.
+};
+LiveMemory LiveMemoryOf(const Plan& plan);
 
 }  // namespace weft
 

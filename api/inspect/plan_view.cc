@@ -13,6 +13,7 @@
 #include "graph/target/target.h"
 #include "lowering/lower.h"
 #include "lowering/plan.h"
+#include "lowering/plan_memory_text.h"
 #include "lowering/plan_text.h"
 
 namespace weft {
@@ -40,8 +41,14 @@ class Viewer {
     for (const Kernel& kernel : plan.kernels) {
       view_.kernels.push_back({PrintKernel(kernel), CodeOf(kernel)});
     }
-    for (const Step& step : plan.steps) {
+    // Nested plans have arenas of their own.
+    const bool is_nested = view_.graphs.back().parent >= 0;
+    const LiveMemory live = is_nested ? LiveMemory() : LiveMemoryOf(plan);
+    if (view_.sizes.empty()) view_.sizes = live.sizes;
+    for (size_t s = 0; s < plan.steps.size(); ++s) {
+      const Step& step = plan.steps[s];
       AddStep(plan, step, number, first_kernel);
+      if (!is_nested) view_.steps.back().live_bytes = live.bytes[s];
       for (size_t i = 0; i < step.regions.size(); ++i) {
         PlanGraph nested;
         nested.parent = number;

@@ -89,6 +89,7 @@ void ModuleViewBuilder::AddTrace(const TraceView& trace) {
 
 void ModuleViewBuilder::AddPlan(const PlanView& plan) {
   view_.plan_kernels = plan.kernels;
+  view_.plan_sizes = plan.sizes;
   std::vector<int> graphs;  // Numbers of the plan's graphs; -1: not in the snapshot.
   for (const PlanGraph& graph : plan.graphs) {
     const bool nested = graph.parent >= 0;

@@ -117,6 +117,7 @@ struct ModuleView {
   Timeline timeline;
   std::vector<Step> steps;
   std::vector<PlanKernel> plan_kernels;
+  std::string plan_sizes;
   // Whether the times of kernels are shares of noise in the signal, of layers: AddError().
   bool shows_errors = false;
 

@@ -52,6 +52,8 @@ void WritePlan(const ModuleView& view, JsonWriter* out) {
         "text", steps.size(), [&](int i) -> auto& { return steps[i].step.text; });
     out->Column("kernel", steps.size(), [&](int i) { return steps[i].step.kernel; });
     out->Column("control", steps.size(), [&](int i) { return steps[i].step.is_control ? 1 : 0; });
+    out->Column("live", steps.size(), [&](int i) { return steps[i].step.live_bytes; });
+    out->Text("sizes", view.plan_sizes);
     out->Column("sources", steps.size(), [&](int i) { return steps[i].sources; });
     out->Column("key", steps.size(), [&](int i) { return steps[i].key; });
     out->TextColumn(

@@ -74,6 +74,8 @@ struct PlanStep {
   int kernel = -1;   // In PlanView::kernels.
   // Whether it runs nested plans. Its time includes theirs.
   bool is_control = false;
+  // Temporaries of the plan that are alive at this step, for PlanView::sizes; -1: unknown.
+  int64_t live_bytes = -1;
   std::vector<std::string> sources;
 };
 
@@ -81,6 +83,7 @@ struct PlanView {
   std::vector<PlanGraph> graphs;
   std::vector<PlanKernel> kernels;
   std::vector<PlanStep> steps;  // In the order in which they run.
+  std::string sizes;            // Example sizes, as in " for s0=2"; empty without symbols.
 };
 
 }  // namespace weft

@@ -49,6 +49,15 @@ TEST(PlanMemoryTextTest, ShowsPlacesAndThePeak) {
             "// peak at step 1, copy: 8192 bytes: %a 4096, %b 4096\n");
 }
 
+TEST(PlanMemoryTextTest, LiveMemoryIsThatOfEachStep) {
+  const auto plan =
+      ParsePlan(Chain("", "s0"), ops::Registry(), [](uint64_t, Type) { return HostTensor(); });
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  const LiveMemory live = LiveMemoryOf(*plan);
+  EXPECT_THAT(live.bytes, testing::ElementsAre(8, 16, 16, 8));
+  EXPECT_EQ(live.sizes, " for s0=2");
+}
+
 TEST(PlanMemoryTextTest, NamesTheSizes) {
   EXPECT_THAT(Describe(Chain("", "s0")), HasSubstr("// memory for s0=2: arena "));
   EXPECT_THAT(Describe(Chain(" where 5 <= s0 <= 64, s0 % 8 == 0", "s0")),

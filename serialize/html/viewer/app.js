@@ -34,6 +34,7 @@ class App {
     this.heat = makeHeat(this.data, this.tree);
     this.connections = new Connections(this.data, this.tree);
     this.painter.heat = this.heat;
+    this.painter.labelOf = (line) => this.connections.labelOf(line);
     this.painter.paths = null;
     this.scene.setTree(this.tree);
   }

@@ -2,6 +2,8 @@
 
 const kFont = 'system-ui, "DejaVu Sans", sans-serif';
 const kFaded = 0.25;  // Opacity of nodes that are not on the highlighted paths.
+// From these scales on, all lines have labels, and those of the selected node.
+const kLabelScale = 1.4, kSelectedLabelScale = 0.6;
 
 class Painter extends SceneWindow {
   constructor(canvas, scene) {
@@ -15,6 +17,7 @@ class Painter extends SceneWindow {
     this.inputs = [];         // Neighbours of the selected item.
     this.users = [];
     this.paths = null;  // {up, down: sets of items}: all before and after the selected one.
+    this.labelOf = () => '';  // The text of a line.
   }
 
   paint() {
@@ -46,7 +49,33 @@ class Painter extends SceneWindow {
     for (const box of scene.boxes) {
       if (!box.open && overlaps(box)) this.drawBox(c, box);
     }
-    if (this.selected >= 0) this.drawNeighbours(c);
+    const labelled = new Set();  // Lines by 'from to'.
+    if (this.selected >= 0) this.drawNeighbours(c, labelled);
+    if (scale < kLabelScale) return;
+    for (const line of scene.lines) {
+      const b = boundsOf(line);
+      if (b.x0 > part.x1 || b.x1 < part.x0 || b.y0 > part.y1 || b.y1 < part.y0) continue;
+      this.labelLine(c, line, labelled);
+    }
+  }
+
+  // Writes the types of a line's values beside its end, above the box that reads them, once.
+  labelLine(c, line, labelled) {
+    const name = line.from + ' ' + line.to;
+    if (line.back || labelled.has(name)) return;
+    labelled.add(name);
+    const text = this.labelOf(line);
+    if (text === '') return;
+    const p = line.points, x = p[p.length - 2] + 6, y = p[p.length - 1] - 12;
+    c.font = '9.5px ' + kFont;
+    c.textBaseline = 'middle';
+    const shown = this.clip(c, text, 180);
+    c.fillStyle = this.theme.back;
+    c.globalAlpha = 0.85;
+    c.fillRect(x - 2, y - 6, c.measureText(shown).width + 4, 12);
+    c.globalAlpha = 1;
+    c.fillStyle = inkOn(this.theme.back, this.theme).faint;
+    c.fillText(shown, x, y);
   }
 
   showsHeat() {
@@ -221,7 +250,7 @@ class Painter extends SceneWindow {
 
   // Lines between the selected item and those that it reads or that read it, as they are shown:
   // those of the scene, and straight ones across the borders of groups.
-  drawNeighbours(c) {
+  drawNeighbours(c, labelled) {
     const box = this.scene.boxOf.get(this.selected);
     if (box === undefined || this.paths !== null) return;
     for (const [items, isInput] of [[this.inputs, true], [this.users, false]]) {
@@ -231,9 +260,11 @@ class Painter extends SceneWindow {
         const [from, to] = isInput ? [other, box] : [box, other];
         const points = [from.x + from.w / 2, from.open ? from.y + kHeader : from.y + from.h,
                         to.x + to.w / 2, to.y];
-        const line = this.scene.lineOf.get(from.item + ' ' + to.item) || {points, count: 1};
+        const line = this.scene.lineOf.get(from.item + ' ' + to.item) ||
+            {points, count: 1, from: from.item, to: to.item};
         const colour = isInput ? this.theme.select : this.theme.users;
         drawLine(c, line, {colour, width: 2, alpha: 1, arrow: this.scale >= 0.25});
+        if (this.scale >= kSelectedLabelScale) this.labelLine(c, line, labelled);
       }
     }
   }

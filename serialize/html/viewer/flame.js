@@ -2,12 +2,14 @@
 
 const kRowHeight = 17, kTrackHead = 16, kRulerHeight = 18, kMemoryHeight = 58;
 
-// {rows: {y, slices: by begin}, tracks: {name, y}, height, runs: {begin, end}, end}. A slice is a
-// number in the timeline's columns.
-function layOutTimeline(timeline) {
+// {rows: {y, slices: by begin}, tracks: {name, y}, height, liveY: of the curve of what is alive,
+// runs: {begin, end}, end}. A slice is a number in the timeline's columns.
+function layOutTimeline(timeline, hasLive) {
   const {track, begin, duration} = timeline;
   const flame = {rows: [], tracks: [], height: kRulerHeight, runs: runsOf(timeline), end: 1};
   if (timeline.memoryTime.length > 0) flame.height += kMemoryHeight;
+  flame.liveY = flame.height;
+  if (hasLive) flame.height += kMemoryHeight;
   let open = [], first = 0;  // Ends of the slices around; the first row of the track.
   for (let s = 0; s < begin.length; ++s) {
     if (s === 0 || track[s] !== track[s - 1]) {
@@ -34,7 +36,7 @@ function layOutTimeline(timeline) {
 // first to the last of them.
 function runsOf(timeline) {
   const {begin, duration, name, names, kernel} = timeline;
-  const slices = begin.map((_, s) => s).sort((a, b) => begin[a] - begin[b]);
+  const slices = slicesByBegin(timeline);
   const runs = [];
   let end = -1, run = null;  // The end of the step, and its run once it has a kernel.
   for (const s of slices) {
@@ -47,6 +49,10 @@ function runsOf(timeline) {
     }
   }
   return runs;
+}
+
+function slicesByBegin({begin}) {
+  return begin.map((_, s) => s).sort((a, b) => begin[a] - begin[b]);
 }
 
 // The place of the first slice of a row that ends after a time.

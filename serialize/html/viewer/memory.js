@@ -1,4 +1,5 @@
-// The memory that the program held during a trace, by category.
+// The memory of a run: what the program held during the trace, by category, and which of the plan's
+// temporaries were alive.
 
 class MemoryCurve {
   constructor(timeline) {
@@ -37,13 +38,7 @@ class MemoryCurve {
 
   // The last point up to a time; -1: none.
   pointAt(time) {
-    let low = 0, high = this.times.length;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (this.times[middle] <= time) low = middle + 1;
-      else high = middle;
-    }
-    return low - 1;
+    return lastUpTo(this.times, time);
   }
 
   // What is held at a time, as lines of text.
@@ -78,7 +73,7 @@ class MemoryCurve {
         .map(({name, sums}) => ({name, sums, fill: mix(theme.back, opColour(name), 0.5)}));
     for (const {sums, fill} of layers) {
       c.fillStyle = fill;
-      this.fillBelow(c, sums, from, to, scale, y, low);
+      fillSteps(c, this.times, sums, {from, to, scale, y, low});
     }
     const range = (least === most ? '' : formatBytes(least) + ' to ') + formatBytes(most);
     this.paintKey(c, theme, 'memory held: ' + range, layers, box.y);
@@ -102,28 +97,91 @@ class MemoryCurve {
       x += patch + 2 * gap + width(name);
     }
   }
+}
 
-  // Fills the area below a curve of steps. Points within a pixel are one, the highest of them.
-  fillBelow(c, sums, from, to, scale, y, low) {
-    const first = this.pointAt(from), last = this.pointAt(to);
-    let level = y(first < 0 ? 0 : sums[first]), pixel = 0;
-    c.beginPath();
-    c.moveTo(0, low);
-    c.lineTo(0, level);
-    for (let i = first + 1; i <= last; ++i) {
-      const x = Math.floor((this.times[i] - from) * scale), next = y(sums[i]);
-      if (x === pixel) {
-        level = Math.min(level, next);
-        continue;
-      }
-      c.lineTo(pixel, level);
-      c.lineTo(x, level);
-      level = next;
-      pixel = x;
-      c.lineTo(x, level);
+// The temporaries of the plan that are alive while its steps run, at the times of the trace. The
+// arena that holds them is one allocation, so the trace alone does not show them.
+class LiveMemory {
+  // slices: of kernels, by begin.
+  constructor({timeline, kernels, plan}, slices) {
+    this.sizes = plan.sizes;
+    this.times = [];
+    this.bytes = [];
+    const stepsOf = new Map(), id = (name, sources) => name + '\0' + sources;
+    plan.live.forEach((bytes, step) => {
+      const key = id(plan.name[step], plan.sources[step]);
+      if (bytes < 0) return;
+      if (stepsOf.has(key)) stepsOf.get(key).push(step);
+      else stepsOf.set(key, [step]);
+    });
+    // Of equal steps, the next one in the plan's order runs.
+    let last = -1;
+    for (const s of slices) {
+      const k = timeline.kernel[s], steps = stepsOf.get(id(kernels.name[k], kernels.sources[k]));
+      if (steps === undefined) continue;
+      last = steps[(lastUpTo(steps, last) + 1) % steps.length];
+      this.times.push(timeline.begin[s]);
+      this.bytes.push(plan.live[last]);
     }
-    c.lineTo((to - from) * scale, level);
-    c.lineTo((to - from) * scale, low);
-    c.fill();
   }
+
+  get isEmpty() {
+    return !this.bytes.some((bytes) => bytes > 0);
+  }
+
+  textAt(time) {
+    const point = lastUpTo(this.times, time);
+    return point < 0 ? '' : formatBytes(this.bytes[point]) + ' alive in the plan' + this.sizes;
+  }
+
+  // Draws the time from `from` to `to` on a box: {y, width, height}.
+  paint(c, theme, from, to, box) {
+    const low = box.y + box.height, scale = box.width / (to - from);
+    const first = Math.max(0, lastUpTo(this.times, from)), last = lastUpTo(this.times, to);
+    let most = 0;
+    for (let i = first; i <= last; ++i) most = Math.max(most, this.bytes[i]);
+    c.fillStyle = mix(theme.back, opColour('activation'), 0.5);
+    const y = (bytes) => low - box.height * bytes / Math.max(1, most);
+    fillSteps(c, this.times, this.bytes, {from, to, scale, y, low});
+    c.fillStyle = theme.back;
+    const text = 'alive in the plan' + this.sizes + ': at most ' + formatBytes(most);
+    c.fillRect(3, box.y, c.measureText(text).width + 9, 14);
+    c.fillStyle = inkOn(theme.back, theme).text;
+    c.fillText(text, 6, box.y + 7);
+  }
+}
+
+// The place of the last of these times that is not after `time`; -1: none.
+function lastUpTo(times, time) {
+  let low = 0, high = times.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (times[middle] <= time) low = middle + 1;
+    else high = middle;
+  }
+  return low - 1;
+}
+
+// Fills the area below a curve of steps. Points within a pixel are one, the highest of them.
+function fillSteps(c, times, values, {from, to, scale, y, low}) {
+  const first = lastUpTo(times, from), last = lastUpTo(times, to);
+  let level = y(first < 0 ? 0 : values[first]), pixel = 0;
+  c.beginPath();
+  c.moveTo(0, low);
+  c.lineTo(0, level);
+  for (let i = first + 1; i <= last; ++i) {
+    const x = Math.floor((times[i] - from) * scale), next = y(values[i]);
+    if (x === pixel) {
+      level = Math.min(level, next);
+      continue;
+    }
+    c.lineTo(pixel, level);
+    c.lineTo(x, level);
+    level = next;
+    pixel = x;
+    c.lineTo(x, level);
+  }
+  c.lineTo((to - from) * scale, level);
+  c.lineTo((to - from) * scale, low);
+  c.fill();
 }

@@ -4,6 +4,7 @@ class Connections {
   constructor(data, tree) {
     this.data = data;
     this.tree = tree;
+    this.labels = new Map();  // By 'from to'.
     this.usersOf = null;
   }
 
@@ -82,23 +83,41 @@ class Connections {
     return items;
   }
 
-  // The values that lead from one item to another, as 'op: type', at most `limit`.
-  valuesBetween(from, to, limit) {
-    const {data, tree} = this, values = new Set(), stack = [to];
+  // The keys of values that lead from one item to another, at most `limit`.
+  keysBetween(from, to, limit) {
+    const {tree} = this, keys = new Set(), stack = [to];
     const within = (item) => {
       for (let i = item; i >= 0; i = tree.parent[i]) if (i === from) return true;
       return false;
     };
-    for (let visits = 0; stack.length > 0 && visits < 20000 && values.size < limit; ++visits) {
+    for (let visits = 0; stack.length > 0 && visits < 20000 && keys.size < limit; ++visits) {
       const item = stack.pop();
       if (tree.isGroup(item)) stack.push(...tree.children[item]);
       if (tree.key[item] < 0) continue;
       for (const key of this.inputKeys(tree.key[item])) {
-        if (tree.itemOfKey[key] < 0 || !within(tree.itemOfKey[key])) continue;
-        const row = tree.snapshot.row[key];
-        values.add(titleOf(data, row) + ': ' + textOf(data, data.types[row]));
+        if (tree.itemOfKey[key] >= 0 && within(tree.itemOfKey[key])) keys.add(key);
       }
     }
-    return [...values].slice(0, limit);
+    return [...keys].slice(0, limit);
+  }
+
+  // These values as 'op: type'.
+  valuesBetween(from, to, limit) {
+    const {data, tree} = this;
+    return this.keysBetween(from, to, limit).map((key) => {
+      const row = tree.snapshot.row[key];
+      return titleOf(data, row) + ': ' + textOf(data, data.types[row]);
+    });
+  }
+
+  // What stands beside a line: the type of its value, and how many more there are.
+  labelOf(line) {
+    const name = line.from + ' ' + line.to;
+    if (!this.labels.has(name)) {
+      const [key] = this.keysBetween(line.from, line.to, 1), {data, tree} = this;
+      const type = key === undefined ? '' : textOf(data, data.types[tree.snapshot.row[key]]);
+      this.labels.set(name, type + (type !== '' && line.count > 1 ? ' +' + (line.count - 1) : ''));
+    }
+    return this.labels.get(name);
   }
 }

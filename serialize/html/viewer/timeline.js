@@ -1,11 +1,14 @@
-// The timeline of the trace: a flame chart of its spans, and the memory that was held.
+// The timeline of the trace: a flame chart of its spans, the memory that was held, and what of it was
+// alive.
 
 class TimelineView {
   constructor(root, app) {
     this.app = app;
     this.data = app.data.timeline;
-    this.flame = layOutTimeline(this.data);
     this.memory = new MemoryCurve(this.data);
+    this.live = new LiveMemory(
+        app.data, slicesByBegin(this.data).filter((s) => this.data.kernel[s] >= 0));
+    this.flame = layOutTimeline(this.data, !this.live.isEmpty);
     this.canvas = element('canvas');
     this.canvas.tabIndex = 0;
     this.canvas.setAttribute('role', 'img');
@@ -127,6 +130,11 @@ class TimelineView {
     return !this.memory.isEmpty && y >= kRulerHeight && y < kRulerHeight + kMemoryHeight;
   }
 
+  isOnLive(y) {
+    const {liveY} = this.flame;
+    return !this.live.isEmpty && y >= liveY && y < liveY + kMemoryHeight;
+  }
+
   // The slice of a kernel that runs at a time; -1: none.
   kernelSliceAt(time) {
     for (const row of this.flame.rows) {
@@ -136,10 +144,11 @@ class TimelineView {
     return -1;
   }
 
-  // A click on the curve of the memory selects the kernel that runs at that time.
+  // A click on a curve of memory selects the kernel that runs at that time.
   click(event) {
     const {offsetX, offsetY} = event;
-    const s = this.isOnMemory(offsetY) ? this.kernelSliceAt(this.timeAt(offsetX)) :
+    const onCurve = this.isOnMemory(offsetY) || this.isOnLive(offsetY);
+    const s = onCurve ? this.kernelSliceAt(this.timeAt(offsetX)) :
         this.sliceAt(offsetX, offsetY);
     if (s < 0) this.app.select(-1, false);
     else if (this.data.kernel[s] >= 0) this.app.showKernel(this.data.kernel[s]);
@@ -156,9 +165,10 @@ class TimelineView {
                    ...sourceNames(app.data, app.data.kernels.sources[kernel]).slice(0, 4));
       }
       app.tip.show(event.clientX, event.clientY, lines);
-    } else if (this.isOnMemory(event.offsetY)) {
+    } else if (this.isOnMemory(event.offsetY) || this.isOnLive(event.offsetY)) {
       const time = this.timeAt(event.offsetX), running = this.kernelSliceAt(time);
-      const lines = this.memory.linesAt(time);
+      const lines = this.isOnLive(event.offsetY) ? [this.live.textAt(time)] :
+          this.memory.linesAt(time);
       if (running >= 0) lines.push('during ' + data.names[data.name[running]]);
       app.tip.show(event.clientX, event.clientY, lines);
     } else {
@@ -183,6 +193,10 @@ class TimelineView {
     if (!this.memory.isEmpty) {
       const box = {y: kRulerHeight + 4, width, height: kMemoryHeight - 8};
       this.memory.paint(c, theme, this.from, this.to, box);
+    }
+    if (!this.live.isEmpty) {
+      const box = {y: flame.liveY + 4, width, height: kMemoryHeight - 8};
+      this.live.paint(c, theme, this.from, this.to, box);
     }
     this.paintSlices(c, theme, width);
     const {runs} = flame;
@@ -235,12 +249,11 @@ class TimelineView {
     }
     c.globalAlpha = 1;
     if (!lit) return;
-    if (!this.memory.isEmpty) {
-      c.globalAlpha = kFaded;
-      c.fillStyle = theme.found;
-      c.fillRect(x, kRulerHeight, w, kMemoryHeight);
-      c.globalAlpha = 1;
-    }
+    c.globalAlpha = kFaded;
+    c.fillStyle = theme.found;
+    if (!this.memory.isEmpty) c.fillRect(x, kRulerHeight, w, kMemoryHeight);
+    if (!this.live.isEmpty) c.fillRect(x, this.flame.liveY, w, kMemoryHeight);
+    c.globalAlpha = 1;
     c.strokeStyle = theme.found;
     c.lineWidth = 2;
     c.strokeRect(x, y + 1, Math.max(2, w - 1), kRowHeight - 3);

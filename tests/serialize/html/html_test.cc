@@ -235,6 +235,8 @@ TEST(ViewJson, HasTheRunAndThePlan) {
   step.text = "launch @add";
   step.node = module->main()->first_node()->id();
   step.kernel = 0;
+  step.live_bytes = 96;
+  plan.sizes = " for s0=2";
   builder.AddPlan(plan);
   const Json data = Json::parse(ViewJson(builder.view()));
   EXPECT_FALSE(data["snapshots"][0].contains("us"));
@@ -248,8 +250,8 @@ TEST(ViewJson, HasTheRunAndThePlan) {
       "memoryTime": [5, 4], "memoryBytes": [64, -48], "categories": ["output"],
       "memoryCategory": [0, 0], "leftOut": 0})"));
   EXPECT_EQ(data["plan"], Json::parse(R"({"name": ["add"], "text": ["launch @add"], "kernel": [0],
-      "control": [0], "sources": [-1], "key": [1], "kernelText": ["text"],
-      "kernelCode": ["code"]})"));
+      "control": [0], "live": [96], "sizes": " for s0=2", "sources": [-1], "key": [1],
+      "kernelText": ["text"], "kernelCode": ["code"]})"));
 }
 
 TEST(ViewJson, BytesANodeAreTheSameInLargeModules) {

@@ -67,6 +67,12 @@ HEAT = """(() => { const {plan, kernels, runs} = weft.data, expected = {}, shown
   const text = times => Object.entries(times).map(([key, us]) => key + ' ' + us.toFixed(4)).sort();
   return [text(shown), text(expected)]; })()"""
 
+# What is alive in the plan over the last run: as the timeline has it, and by the plan.
+LIVE = """(() => { const {live, flame} = weft.dock.pages.get('timeline').view, {plan} = weft.data;
+  const {begin, end} = flame.runs[flame.runs.length - 1];
+  const shown = live.bytes.filter((_, i) => live.times[i] >= begin && live.times[i] < end);
+  return [shown, plan.live.filter(bytes => bytes >= 0)]; })()"""
+
 # The height of the memory curve in the browser's window.
 MEMORY = """(() => { const {canvas} = weft.dock.pages.get('timeline').view;
   canvas.parentElement.scrollTop = 0;
@@ -156,6 +162,49 @@ def wheel_zooms_and_drag_pans(page):
     call("Input.dispatchMouseEvent", type="mouseReleased", x=500, y=280, button="left")
     page.browser.frame()
     page.expect(page.eval("weft.painter.view.x") > x, "dragging pans")
+
+
+def fingers_pinch(page):
+    def touch(kind, *points):
+        page.browser.call("Input.dispatchTouchEvent", type=kind,
+                          touchPoints=[{"x": x, "y": y, "id": i} for i, (x, y) in points])
+
+    scale = "weft.painter.view.scale"
+    middle = "(v => v.x + 300 / v.scale)(weft.painter.view)"  # What is at 300 pixels of the canvas.
+    left = page.eval("weft.painter.canvas.getBoundingClientRect().left")
+    before, between = page.eval(scale), page.eval(middle)
+    touch("touchStart", (0, (left + 250, 300)), (1, (left + 350, 300)))
+    touch("touchMove", (0, (left + 200, 300)), (1, (left + 400, 300)))
+    touch("touchEnd")
+    page.browser.frame()
+    page.expect(abs(page.eval(scale) / before - 2) < 0.01, "two fingers apart zoom in")
+    page.expect(abs(page.eval(middle) - between) < 2, "about what lies between them")
+    page.expect(page.has("weft.controls.pointer.drag === null"), "and nothing is dragged after")
+    at = page.eval("weft.painter.view.x")
+    touch("touchStart", (0, (left + 400, 300)))
+    touch("touchMove", (0, (left + 300, 300)))
+    touch("touchEnd")
+    page.browser.frame()
+    page.expect(page.eval("weft.painter.view.x") > at, "one finger pans")
+
+
+def lines_have_labels(page):
+    item = page.node()
+    if item is None:
+        return
+    # The texts that are drawn; each label stands beside a line, in its own font.
+    drawn = """(() => { const c = weft.painter.context, texts = [], fill = c.fillText.bind(c);
+      c.fillText = (t, x, y) => { if (c.font.startsWith('9.5px')) texts.push(t); fill(t, x, y); };
+      weft.painter.paint(); c.fillText = fill; return texts; })()"""
+    page.eval("weft.painter.view.scale = 1; weft.painter.centre(%d)" % item)
+    page.expect(page.eval(drawn) == [], "at scale 1 lines have no labels")
+    page.eval("weft.select(%d, false)" % item)
+    wanted = page.eval("weft.connections.neighbours(%d).inputs.length" % item)
+    labels = page.eval(drawn)
+    page.expect(wanted == 0 or any("[" in text for text in labels),
+                "those of the selected node have their types: %s" % labels[:2])
+    page.eval("weft.select(-1, false); weft.painter.view.scale = 2; weft.painter.centre(%d)" % item)
+    page.expect(any("[" in text for text in page.eval(drawn)), "at scale 2 all have")
 
 
 def search_finds(page):
@@ -318,6 +367,27 @@ def timeline_leads_to_nodes(page):
                 "a selected node highlights its slices")
 
 
+def timeline_shows_what_is_alive(page):
+    if not page.has("weft.heat") or not page.has("weft.data.plan.name.length"):
+        return
+    page.eval("weft.dock.show('timeline')")
+    page.browser.frame()
+    shown, plan = page.eval(LIVE)
+    if max(plan, default=0) == 0:
+        page.expect(page.has("weft.dock.pages.get('timeline').view.live.isEmpty"),
+                    "a plan without temporaries has no curve of them")
+        return
+    page.expect(shown == plan,
+                "the memory alive in a run is that of the plan's %d steps" % len(plan))
+    x, y, _ = page.eval(SLICE)
+    top = page.eval("(() => { const {canvas, flame} = weft.dock.pages.get('timeline').view;"
+                    " canvas.parentElement.scrollTop = 0;"
+                    " return canvas.getBoundingClientRect().top + flame.liveY; })()")
+    page.browser.hover(x, top + 30)
+    page.expect("alive in the plan" in page.text("#tip") and "during" in page.text("#tip"),
+                "a tooltip has what is alive during a kernel")
+
+
 def kernels_show_their_plan(page):
     if not page.has("weft.data.plan.name.length"):
         return
@@ -446,9 +516,10 @@ def narrow_windows_show_the_graph(page):
     page.browser.frame()
 
 
-ALL = [groups_open_and_close, fit_shows_all, wheel_zooms_and_drag_pans, search_finds, click_selects,
-       hovering_shows_types, paths_are_highlighted, keys_walk_the_graph, passes_follow_keys,
-       changed_nodes_in_turn, table_sorts_and_filters, timeline_leads_to_nodes,
-       kernels_show_their_plan, heat_is_the_plans, text_can_be_read, dark_follows_the_system,
-       link_keeps_the_view, pictures_are_saved, minimap_moves_the_window, help_lists_the_keys,
+ALL = [groups_open_and_close, fit_shows_all, wheel_zooms_and_drag_pans, fingers_pinch,
+       lines_have_labels, search_finds, click_selects, hovering_shows_types, paths_are_highlighted,
+       keys_walk_the_graph, passes_follow_keys, changed_nodes_in_turn, table_sorts_and_filters,
+       timeline_leads_to_nodes, timeline_shows_what_is_alive, kernels_show_their_plan,
+       heat_is_the_plans, text_can_be_read, dark_follows_the_system, link_keeps_the_view,
+       pictures_are_saved, minimap_moves_the_window, help_lists_the_keys,
        narrow_windows_show_the_graph]
