@@ -1,5 +1,5 @@
-// Records a loop of steps and writes a trace; examples/trace.json is one. docs/profiling.md shows
-// parts of it.
+// Records a loop of steps, writes a trace (examples/trace.json is one), and prints the times in the
+// file. docs/profiling.md shows parts of it.
 //
 //   bazel run //examples:profile -- trace.json
 #include <cstdlib>
@@ -10,10 +10,12 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "profiler/read/read.h"
 #include "profiler/record.h"
 #include "profiler/session.h"
 #include "profiler/sink.h"
 #include "profiler/sinks/chrome_json.h"
+#include "profiler/sinks/key_averages.h"
 
 namespace {
 
@@ -77,10 +79,22 @@ absl::Status Run(const std::string& path) {
   return status;
 }
 
+absl::Status PrintTimes(const std::string& path) {
+  profiler::KeyAverages times;
+  absl::Status status = profiler::ReadTrace(path, times);
+  if (!status.ok()) return status;
+  for (const profiler::KeyAveragesRow& row : times.rows()) {
+    std::cout << row.name << ": " << row.calls << " calls, median " << row.MedianNs() << " ns\n";
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  const absl::Status status = Run(argc > 1 ? argv[1] : "trace.json");
+  const std::string path = argc > 1 ? argv[1] : "trace.json";
+  absl::Status status = Run(path);
+  if (status.ok()) status = PrintTimes(path);
   if (!status.ok()) std::cerr << status.message() << "\n";
   return status.ok() ? 0 : 1;
 }

@@ -298,7 +298,7 @@ absl::Status Exporter::AddEvent(const Event& event) {
   const Track& track = trace_.tracks[event.track];
   TraceEvent out;
   out.category = CategoryName(event.activity);
-  out.name = trace_.names[event.name];
+  out.name = trace_.NameOf(event);
   out.pid = TrackPart::Number(track.pid);
   out.tid = TrackPart::Number(track.tid);
   out.time_ns = event.time;

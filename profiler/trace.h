@@ -54,6 +54,11 @@ struct Trace {
   // Sorted by time; if spans begin together, the outer one is first.
   std::vector<Event> events;
 
+  const std::string& NameOf(const Event& event) const { return names[event.name]; }
+  // Null if it has none.
+  const Description* DescriptionOf(const Event& event) const {
+    return descriptions[event.description].get();
+  }
   int64_t NumLost() const {
     int64_t sum = 0;
     for (const Track& track : tracks) sum += track.num_lost;

@@ -46,7 +46,7 @@ TEST(DiffTest, EqualTraces) {
 TEST(DiffTest, SlowerFasterAppearedWent) {
   Trace after = SampleTrace();
   for (Event& event : after.events) {
-    const std::string& name = after.names[event.name];
+    const std::string& name = after.NameOf(event);
     if (name == "convolution") event.value = 4900;  // Of its own: 3,000 to 3,900.
     if (name == "work") event.value = 500;
   }
@@ -74,7 +74,7 @@ TEST(DiffTest, SlowerFasterAppearedWent) {
 TEST(DiffTest, ThresholdAndTotals) {
   Trace after = SampleTrace();
   for (Event& event : after.events) {
-    if (after.names[event.name] == "work") event.value += 20;  // 1 %.
+    if (after.NameOf(event) == "work") event.value += 20;  // 1 %.
   }
   TraceDiffOptions options;
   EXPECT_TRUE(DiffTraces(AveragesOf(SampleTrace()), AveragesOf(after), options).equal());

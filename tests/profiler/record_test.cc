@@ -34,7 +34,7 @@ Trace StopSession(Session& session) {
 
 std::vector<std::string> NamesIn(const Trace& trace) {
   std::vector<std::string> names;
-  for (const Event& event : trace.events) names.push_back(trace.names[event.name]);
+  for (const Event& event : trace.events) names.push_back(trace.NameOf(event));
   return names;
 }
 

@@ -17,7 +17,7 @@ using testing::Pair;
 
 std::vector<std::string> NamesIn(const Trace& trace) {
   std::vector<std::string> names;
-  for (const Event& event : trace.events) names.push_back(trace.names[event.name]);
+  for (const Event& event : trace.events) names.push_back(trace.NameOf(event));
   return names;
 }
 
@@ -177,7 +177,7 @@ TEST(SessionTest, SourcesAddTracks) {
   const Event& kernel = trace->events[1];
   EXPECT_EQ(trace->tracks[kernel.track].name, "stream 7");
   EXPECT_EQ(kernel.value, 1000);
-  EXPECT_EQ(trace->names[kernel.name], "gemm");
+  EXPECT_EQ(trace->NameOf(kernel), "gemm");
 }
 
 Description Of(std::string kernel, std::vector<std::string> rules) {

@@ -89,7 +89,7 @@ struct Times {
 // The end of the first span of that name, in nanoseconds of the wall clock.
 std::optional<int64_t> EndOf(const profiler::Trace& trace, absl::string_view name) {
   for (const profiler::Event& event : trace.events) {
-    if (event.activity == profiler::Activity::kCompilerPass && trace.names[event.name] == name) {
+    if (event.activity == profiler::Activity::kCompilerPass && trace.NameOf(event) == name) {
       return trace.base_time_ns + event.time + event.value;
     }
   }
