@@ -100,6 +100,7 @@ FIRST_TESTS = {
     "backends/cpu/kernels/depthwise": [["//tests/backends/cpu:finished_products_avx2_test"]],
     "backends/cpu/kernels/integer_gemm": [["//tests/backends/cpu:byte_products_avx2_test"]],
     "backends/cpu/library/integer_batch": [["//tests/backends/cpu:byte_products_avx2_test"]],
+    "backends/cpu/library/integer_weights": [["//tests/backends/cpu:byte_products_avx2_test"]],
     "backends/cpu/library/integer_gemm": [["//tests/backends/cpu:finished_products_avx2_test"]],
     "backends/cpu/interpreter/byte": [
         ["//tests/backends/cpu:byte_function_test",

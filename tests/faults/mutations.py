@@ -5,6 +5,10 @@ is unique. The tables are mutated alike; they differ in the tests that are asked
 """
 
 LOWERING = [
+    ("concat-takes-the-first-output", "lowering/lower_groups.cc",
+     "placements_.emplace(outputs[i], std::move(placement));",
+     "placements_.emplace(outputs[0], std::move(placement));",
+     "the place of one output in a concatenation is given to another"),
     # Places in memory.
     ("arena-frees-operand-early", "lowering/place_intervals.cc",
      "in[ends[ended]].last < in[i].first)", "in[ends[ended]].last <= in[i].first)",
@@ -357,6 +361,9 @@ CPU = [
     ("byte-batch-zero-points", "backends/cpu/library/integer_batch_call.cc",
      "start[j] = static_cast<int32_t>(bias + ab - a", "start[j] = static_cast<int32_t>(bias + 0 * ab - a",
      "the product of both zero points is missing"),
+    ("byte-weights-beyond-8-bits", "backends/cpu/library/integer_weights.cc",
+     "part[k] = std::clamp(rest[k], -128, 127);", "part[k] = rest[k];",
+     "weights of 9 bits lose the highest one"),
     ("byte-batch-columns-share-zero", "backends/cpu/library/integer_batch_call.cc",
      "start * static_cast<uint32_t>(zeros[j])", "start * static_cast<uint32_t>(zeros[0])",
      "all columns have the zero point of the panel's first one"),

@@ -4,9 +4,9 @@
 // VNNI's instruction adds four neighbouring products to a sum of 32 bits. Without it, the one that
 // multiplies u8 by i8 adds two of them in 16 bits, with saturation. Two weights of the same sign
 // whose magnitudes add up to more than 128 can saturate it, and a weight less its zero point may
-// need 9 bits, so the packer splits such weights: the main weights keep as much as may be multiplied
-// at once, and the rest, the excess, is multiplied in a second pass over the few groups that have
-// one. No weight loses a bit.
+// need 9 bits, so the packer splits such weights: the main weights keep as much as may be
+// multiplied at once, and the rest, the excess, is multiplied in a second pass over the few groups
+// that have one. No weight loses a bit.
 #ifndef WEFT_BACKENDS_CPU_KERNELS_INTEGER_GEMM_TILE_H_
 #define WEFT_BACKENDS_CPU_KERNELS_INTEGER_GEMM_TILE_H_
 
