@@ -10,6 +10,7 @@
 #include "passes/drop_constants.h"
 #include "passes/equalize_channels.h"
 #include "passes/fold_constants.h"
+#include "passes/fold_scales.h"
 #include "passes/freeze.h"
 #include "passes/functionalize.h"
 #include "passes/fuse_attention.h"
@@ -41,6 +42,7 @@ constexpr std::unique_ptr<Pass> (*kPasses[])() = {
     CreateDropConstantsPass,
     CreateEqualizeChannelsPass,
     CreateFoldConstantsPass,
+    CreateFoldScalesPass,
     CreateFreezePass,
     CreateFunctionalizePass,
     CreateFuseAttentionPass,
@@ -93,11 +95,12 @@ constexpr PipelineRow kPipelines[] = {
     {"cpu",
      "Inference on a CPU: parameters are constants, and what one kernel can "
      "compute is one node. Sums may be added up in another order.",
-     "functionalize,dce,fuse_quantized{admit=reassociating},fuse_nbits{admit=reassociating},"
+     "functionalize,dce,quantize_finish,fuse_quantized{admit=reassociating},"
+     "fuse_nbits{admit=reassociating},"
      "default,freeze{admit=reassociating},fuse_nbits{admit=reassociating},"
      "fixpoint(canonicalize,fold_constants{max_growth=2},cse,dce),freeze{admit=reassociating},"
      "decompose{admit=reassociating},fixpoint(canonicalize,fold_constants{max_growth=2},cse,dce),"
-     "fuse,drop_constants"},
+     "fold_scales{admit=reassociating},fuse,drop_constants"},
 };
 
 }  // namespace

@@ -15,6 +15,8 @@
 #include "graph/ir/constant_store.h"
 #include "graph/ir/graph.h"
 #include "graph/ir/module.h"
+#include "graph/ir/value.h"
+#include "graph/ops/quant.h"
 #include "graph/tensor/tensor.h"
 
 namespace weft {
@@ -34,8 +36,14 @@ constexpr int64_t kEdgeRegionRuns = 256;
 
 bool KeepsValues(NumericContract contract) { return contract <= NumericContract::kValueSafe; }
 
-CompareOptions RuleFor(DType dtype, NumericContract contract) {
-  if (!KeepsValues(contract)) return ToleranceFor(dtype);
+// Next to the middle of two steps, a few units in the last place decide how a quantize_linear
+// rounds.
+CompareOptions RuleFor(DType dtype, NumericContract contract, bool quantized) {
+  if (!KeepsValues(contract)) {
+    CompareOptions tolerance = ToleranceFor(dtype);
+    tolerance.integer_slack = quantized ? 1 : 0;
+    return tolerance;
+  }
   CompareOptions exact;
   exact.rtol = exact.atol = 0;
   exact.signed_zeros = contract == NumericContract::kBitExact;
@@ -45,9 +53,9 @@ CompareOptions RuleFor(DType dtype, NumericContract contract) {
 // Runs with errors of narrow floats, for the bound on the difference that these make.
 constexpr int kNarrowTrials = 4;
 
-// The difference as text, or "".
+// The difference as text, or "". The tensors begin with the outputs of `before`.
 std::string Difference(const std::vector<HostTensor>& got, const std::vector<HostTensor>& want,
-                       NumericContract contract) {
+                       NumericContract contract, const Graph& before) {
   if (got.size() != want.size()) {
     return std::string(CompareAll(got, want).message());
   }
@@ -56,7 +64,9 @@ std::string Difference(const std::vector<HostTensor>& got, const std::vector<Hos
     if (IsComplex(want[i].dtype())) {
       return absl::StrCat("output ", i, ": the bits differ");
     }
-    absl::Status status = Compare(got[i], want[i], RuleFor(want[i].dtype(), contract));
+    const bool quantized = static_cast<int>(i) < before.num_own_outputs() &&
+                           before.output(static_cast<int>(i))->IsResultOf(ops::quantize_linear);
+    absl::Status status = Compare(got[i], want[i], RuleFor(want[i].dtype(), contract, quantized));
     if (!status.ok()) return absl::StrCat("output ", i, ": ", status.message());
   }
   return "";
@@ -190,8 +200,8 @@ class Comparison {
     }
     if (edges) region_runs *= 2;
     auto got = RunAll(after_, Reorder(drawn_from_, after_, inputs), written_, region_runs);
-    std::string difference =
-        got.ok() ? Difference(*got, *want, contract_) : std::string(got.status().message());
+    std::string difference = got.ok() ? Difference(*got, *want, contract_, before_)
+                                      : std::string(got.status().message());
     if (got.ok() && narrowed_ && !difference.empty()) {
       difference = NarrowError(inputs, *got, *want);
     }

@@ -39,8 +39,9 @@ struct SemanticsResult {
 // of the symbols (their hints, small sizes, 1 and 0), plain and wide elements and, for contracts
 // that keep values, many infinities, NaN, zeros of either sign and extremes. Outputs are compared
 // within `contract`: bit-exact (any NaN equals any NaN), value-safe (zeros of either sign are equal
-// too), or within a few units in the last place for the weaker ones; where an approximate rewrite
-// brought in f16 or bf16, within what errors of that dtype do to the results. Inputs are made for
+// too), or within a few units in the last place for the weaker ones, which are a step for the
+// results of quantize_linear; where an approximate rewrite brought in f16 or bf16, within what
+// errors of that dtype do to the results. Inputs are made for
 // the signature of `drawn_from`, which is one of the two graphs. If one of the graphs may write its
 // inputs, their final values are compared in place of the write-backs.
 SemanticsResult CompareGraphs(const Graph& before, const Graph& after, const Graph& drawn_from,
