@@ -50,6 +50,19 @@ struct IntegerFinish {
   float addend_zero_point = 0;
   Clamp second;
   Narrow narrow;  // Of the result.
+  // Rounding without divisions, where that is exact: steps are 1, all is finite, and what is
+  // rounded fits in i32. It sets what 8 bits are limited to by the clamps and ranges around the
+  // rounding.
+  struct Unit {
+    bool fits = false;
+    int16_t zero_point = 0;
+    uint8_t least = 0;  // Of the result, as its bits.
+    uint8_t most = 0;
+    // Of the middle, less its zero point, which is the one that is subtracted again.
+    float middle_least = 0;
+    float middle_most = 0;
+  };
+  Unit unit;
   // What becomes of a result's 8 bits; null: they are stored.
   const uint8_t* table = nullptr;
   ByteMapFn map = nullptr;

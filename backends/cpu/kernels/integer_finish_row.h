@@ -290,7 +290,8 @@ inline FinishFn FindFinishTo(const IntegerFinish& f) {
   }
 }
 
-inline FinishFn FindFinish(const IntegerFinish& f) {
+// For all of them.
+inline FinishFn FindAnyFinish(const IntegerFinish& f) {
   return f.has_middle ? FindFinishTo<true>(f) : FindFinishTo<false>(f);
 }
 

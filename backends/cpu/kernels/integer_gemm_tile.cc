@@ -6,6 +6,7 @@
 
 #include "backends/cpu/kernels/gemm_blocks.h"
 #include "backends/cpu/kernels/integer_finish_row.h"
+#include "backends/cpu/kernels/unit_finish_row.h"
 #include "backends/cpu/kernels/vector_math.h"
 
 namespace weft::cpu {
@@ -47,6 +48,7 @@ constexpr bool kSaturates = true;
 #endif
 static_assert(kVectors <= kMaxIntegerVectors);
 constexpr int64_t kVectorBytes = kLanes * kIntegerGroup;
+constexpr int64_t kLine = 64;
 constexpr int kMaxRows = kAccumulators;
 // Floats of a block of results.
 constexpr int64_t kTileFloats = kAccumulators * kLanes;
@@ -62,13 +64,27 @@ struct TapRows {
   const uint8_t* rows[kMaxRows];
 };
 
+// Where a tap prefetches a line with each group, after so many groups: what comes next, or what is
+// there already.
+inline const int8_t* AheadOf(const IntegerPanel& p, int64_t groups, const int8_t* weights) {
+  const int64_t at = groups * kLine;
+  return at < p.next_bytes ? p.next + at : weights;
+}
+
 template <int kM, int kN>
-inline void SumTap(const TapRows& tap, const int8_t* weights, int64_t bytes, Bytes (&acc)[kM][kN]) {
+inline void SumTap(const TapRows& tap, const int8_t* weights, int64_t bytes, const int8_t* ahead,
+                   Bytes (&acc)[kM][kN]) {
   for (int64_t at = 0; at < bytes; at += kIntegerGroup) {
+    // Behind the end of what comes next lie other constants, or nothing that is read.
+    _mm_prefetch(ahead, _MM_HINT_T1);
+    ahead += kLine;
     Bytes w[kN];
+#pragma GCC unroll 24
     for (int j = 0; j < kN; ++j) w[j] = LoadBytes(weights + j * kVectorBytes);
+#pragma GCC unroll 24
     for (int i = 0; i < kM; ++i) {
       const Bytes x = GroupAt(tap.rows[i], at);
+#pragma GCC unroll 24
       for (int j = 0; j < kN; ++j) acc[i][j] = AddProducts(acc[i][j], x, w[j]);
     }
     weights += kN * kVectorBytes;
@@ -78,10 +94,12 @@ inline void SumTap(const TapRows& tap, const int8_t* weights, int64_t bytes, Byt
 template <int kM, int kN>
 inline void SumExcess(const TapRows& tap, int64_t index, const IntegerExcess* excess,
                       Bytes (&acc)[kM][kN]) {
+#pragma GCC unroll 24
   for (int j = 0; j < kN; ++j) {
     const IntegerExcess& e = excess[j];
     for (int64_t k = e.first[index]; k < e.first[index + 1]; ++k) {
       const Bytes w = LoadBytes(e.weights + k * kVectorBytes);
+#pragma GCC unroll 24
       for (int i = 0; i < kM; ++i) {
         acc[i][j] = AddProducts(acc[i][j], GroupAt(tap.rows[i], e.offsets[k]), w);
       }
@@ -94,25 +112,33 @@ template <int kM, int kN>
 struct Block {
   static void Run(const IntegerPanel& p, int64_t row, int32_t* tile) {
     Bytes acc[kM][kN];
+#pragma GCC unroll 24
     for (int i = 0; i < kM; ++i) {
       const Ints row_start = Ints{} + (p.row_start == nullptr ? 0 : p.row_start[row + i]);
+#pragma GCC unroll 24
       for (int j = 0; j < kN; ++j) {
         acc[i][j] = (Bytes)((Ints)LoadBytes(p.start + j * kLanes) + row_start);
       }
     }
     const int64_t bytes = Up(p.depth, kIntegerGroup);
+    const int64_t groups = bytes / kIntegerGroup;
+    int64_t before = row / kM * p.taps * groups;
     const int8_t* weights = p.weights;
     for (int64_t t = 0; t < p.taps; ++t) {
       TapRows tap;
+#pragma GCC unroll 24
       for (int i = 0; i < kM; ++i) {
         const int64_t offset = p.offsets[(row + i) * p.taps + t];
         tap.rows[i] = offset < 0 ? p.padding : p.x + offset;
       }
-      SumTap<kM, kN>(tap, weights, bytes, acc);
+      SumTap<kM, kN>(tap, weights, bytes, AheadOf(p, before, weights), acc);
+      before += groups;
       if (p.excess[0].first != nullptr) SumExcess<kM, kN>(tap, t, p.excess, acc);
       weights += bytes * kN * kLanes;
     }
+#pragma GCC unroll 24
     for (int i = 0; i < kM; ++i) {
+#pragma GCC unroll 24
       for (int j = 0; j < kN; ++j) {
         __builtin_memcpy(tile + (i * kN + j) * kLanes, &acc[i][j], kVectorBytes);
       }

@@ -38,7 +38,10 @@ struct IntegerPanel {
   int64_t depth = 0;
   const uint8_t* padding = nullptr;  // The zero point of x, `depth` rounded up to 4 times.
   int64_t rows = 0;
-  const int8_t* weights = nullptr;           // [taps, depth / 4 rounded up, vectors, lanes, 4]
+  const int8_t* weights = nullptr;  // [taps, depth / 4 rounded up, vectors, lanes, 4]
+  // Bytes that a later panel reads, which are brought to L2 meanwhile.
+  const int8_t* next = nullptr;
+  int64_t next_bytes = 0;
   IntegerExcess excess[kMaxIntegerVectors];  // Without entries: the weights have none.
   int vectors = 1;
   int64_t columns = 0;

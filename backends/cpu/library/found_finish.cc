@@ -1,5 +1,7 @@
 #include "backends/cpu/library/found_finish.h"
 
+#include <emmintrin.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -382,6 +384,106 @@ void OpenCovered(const IntegerFinish::Narrow& narrow, IntegerFinish::Clamp* clam
   if (narrowed(clamp->most) >= narrow.range.most) clamp->most = open.most;
 }
 
+// Whether the values are rounded and packed without a division (IntegerFinish::Unit).
+class UnitFinder {
+ public:
+  // Largest magnitudes of factors and biases.
+  struct Largest {
+    float scale = 0;
+    float bias = 0;
+    float late_bias = 0;
+  };
+  UnitFinder(const IntegerFinish& finish, const Largest& largest) : f_(finish), largest_(largest) {}
+
+  IntegerFinish::Unit Run() const {
+    IntegerFinish::Unit unit;
+    if (!f_.all_finite || !FitsSteps() || !FitsRange()) return unit;
+    unit.fits = true;
+    if (f_.has_middle) {
+      const float zero_point = f_.middle.zero_point;
+      unit.middle_least = Limited(f_.middle, f_.first.least) - zero_point;
+      unit.middle_most = Limited(f_.middle, f_.first.most) - zero_point;
+    }
+    if (!Narrows()) return unit;
+    const bool has_second = f_.has_middle || Adds();
+    const IntegerFinish::Clamp& clamp = has_second ? f_.second : f_.first;
+    unit.zero_point = static_cast<int16_t>(f_.narrow.zero_point);
+    unit.least = static_cast<uint8_t>(static_cast<int>(Limited(f_.narrow, clamp.least)));
+    unit.most = static_cast<uint8_t>(static_cast<int>(Limited(f_.narrow, clamp.most)));
+    return unit;
+  }
+
+ private:
+  // Half of the range of i32, for errors of the bound.
+  static constexpr double kMost = 1 << 30;
+
+  bool Narrows() const {
+    return f_.result == IntegerResult::kU8 || f_.result == IntegerResult::kI8;
+  }
+  bool Adds() const { return f_.addend_kind != IntegerResult::kI32; }
+
+  static float Limited(const IntegerFinish::Narrow& narrow, float bound) {
+    return std::clamp(std::nearbyint(bound) + narrow.zero_point, narrow.range.least,
+                      narrow.range.most);
+  }
+
+  bool FitsSteps() const {
+    if (f_.result != IntegerResult::kF32 && !Narrows()) return false;
+    const bool has_narrow = Narrows() && f_.narrow.step == 1;
+    const bool has_middle =
+        f_.has_middle && f_.middle.step == 1 && f_.middle.zero_point == f_.wide_zero_point;
+    if (f_.has_middle != has_middle || Narrows() != has_narrow) return false;
+    // A clamp before the addend limits another number than the bytes.
+    return has_middle || (has_narrow && (!Adds() || f_.first.is_open()));
+  }
+
+  bool FitsRange() const {
+    constexpr double kMostSum = 2147483648.0;
+    constexpr double kMostByte = 512;  // Less its zero point.
+    double first = kMostSum * largest_.scale + largest_.bias;
+    if (!(first <= kMost)) return false;
+    if (!Narrows()) return true;
+    if (f_.addend_kind == IntegerResult::kF32) return false;
+    if (f_.has_middle) first = kMostByte * std::abs(f_.wide_scale) + largest_.late_bias;
+    if (Adds()) first += kMostByte * std::abs(f_.addend_scale);
+    return first <= kMost;
+  }
+
+  const IntegerFinish& f_;
+  const Largest largest_;
+};
+
+// Infinite or NaN if an element is.
+float LargestMagnitude(const float* from, int64_t n) {
+  // Magnitudes are in the order of their bits.
+  const __m128i magnitude = _mm_set1_epi32(0x7fffffff);
+  __m128i largest = _mm_setzero_si128();
+  const auto take = [&](__m128i bits) {
+    bits = _mm_and_si128(bits, magnitude);
+    const __m128i more = _mm_cmpgt_epi32(bits, largest);
+    largest = _mm_or_si128(_mm_and_si128(more, bits), _mm_andnot_si128(more, largest));
+  };
+  int64_t i = 0;
+  for (; i + 4 <= n; i += 4) take(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i)));
+  for (; i < n; ++i) take(_mm_castps_si128(_mm_set1_ps(from[i])));
+  alignas(16) int32_t lanes[4];
+  _mm_store_si128(reinterpret_cast<__m128i*>(lanes), largest);
+  float number;
+  std::memcpy(&number, std::max_element(lanes, lanes + 4), sizeof number);
+  return number;
+}
+
+void ReadColumns(const FinishOperand& from, absl::Span<void* const> args, int64_t columns,
+                 float* to) {
+  if (from.arg < 0) {
+    std::fill_n(to, columns, from.value);
+  } else if (from.dtype == DType::kF32 && from.stride == 1) {
+    std::memcpy(to, static_cast<const float*>(args[from.arg]) + from.offset, columns * 4);
+  } else {
+    for (int64_t j = 0; j < columns; ++j) to[j] = static_cast<float>(from.At(j, args));
+  }
+}
+
 }  // namespace
 
 double FinishOperand::At(int64_t column, absl::Span<void* const> args) const {
@@ -407,13 +509,13 @@ IntegerFinish FoundFinish::Read(absl::Span<void* const> args, int64_t real, int6
   read.bias = scratch + columns;
   if (late_bias.arg >= 0 || late_bias.value != 0) read.late_bias = scratch + 2 * columns;
   std::fill(scratch, scratch + ScratchFloats(columns), 0.0f);
-  for (int64_t j = 0; j < real; ++j) {
-    scratch[j] = static_cast<float>(scale.At(j, args));
-    scratch[columns + j] = static_cast<float>(bias.At(j, args));
-    scratch[2 * columns + j] = static_cast<float>(late_bias.At(j, args));
-  }
-  read.all_finite = std::all_of(scratch, scratch + 2 * columns,
-                                [](float number) { return std::isfinite(number); });
+  ReadColumns(scale, args, real, scratch);
+  ReadColumns(bias, args, real, scratch + columns);
+  ReadColumns(late_bias, args, real, scratch + 2 * columns);
+  const UnitFinder::Largest largest = {
+      LargestMagnitude(scratch, real), LargestMagnitude(scratch + columns, real),
+      read.late_bias == nullptr ? 0 : LargestMagnitude(read.late_bias, real)};
+  read.all_finite = std::isfinite(largest.scale) && std::isfinite(largest.bias);
   const auto narrows = [&](const Narrow& from, IntegerFinish::Narrow* to) {
     to->step = static_cast<float>(from.step.At(0, args));
     to->zero_point = static_cast<float>(from.zero_point.At(0, args));
@@ -431,6 +533,7 @@ IntegerFinish FoundFinish::Read(absl::Span<void* const> args, int64_t real, int6
     const int64_t bytes = finish.addend_kind == IntegerResult::kF32 ? 4 : 1;
     read.addend = static_cast<const char*>(args[addend]) + addend_offset * bytes;
   }
+  read.unit = UnitFinder(read, largest).Run();
   return read;
 }
 

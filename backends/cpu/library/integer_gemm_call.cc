@@ -14,8 +14,11 @@
 namespace weft::cpu {
 namespace {
 
-// Rows of a share: their bytes stay in L2 while all panels pass.
+// Rows of a share: their bytes stay in L2 while all panels pass. Short rows take less time, so more
+// of them make a share.
 constexpr int64_t kShareRows = 96;
+constexpr int64_t kShareShortRows = 384;
+constexpr int64_t kShortRow = 64;
 
 class IntegerGemmCall : public LibraryCall {
  public:
@@ -44,6 +47,7 @@ class IntegerGemmCall : public LibraryCall {
     if (shape_.run > 0) read.dims.back() += shape_.left + shape_.right;
     copied_rows_ = read.rows();
     taps_.emplace(std::move(read), shape_.window, shape_.y.dims, copies_x_ ? point_ : 0);
+    share_rows_ = taps_->taps() * depth_ <= kShortRow ? kShareShortRows : kShareRows;
     Reserve();
   }
 
@@ -103,7 +107,7 @@ class IntegerGemmCall : public LibraryCall {
   void Reserve() {
     padding_at_ = scratch_.Place(depth_);
     start_at_ = scratch_.Place(columns_ * 4);
-    offsets_at_ = scratch_.Place(threads_ * kShareRows * taps_->taps() * 8);
+    offsets_at_ = scratch_.Place(threads_ * share_rows_ * taps_->taps() * 8);
     if (copies_x_) x_at_ = scratch_.Place(copied_rows_ * point_);
     if (copies_y_) y_at_ = scratch_.Place(rows_ * y_row_ * y_bytes_);
     if (shape_.finish) finish_at_ = scratch_.Place(FoundFinish::ScratchFloats(columns_) * 4);
@@ -118,21 +122,22 @@ class IntegerGemmCall : public LibraryCall {
 
   // Threads take shares of the rows and, where those are few, of the panels.
   void RunShares(const IntegerPanel& panel, const int32_t* start, char* y, int64_t* offsets) const {
-    const int64_t shares = (rows_ + kShareRows - 1) / kShareRows;
+    const int64_t shares = (rows_ + share_rows_ - 1) / share_rows_;
     const int64_t panels = static_cast<int64_t>(packed_->panels.size());
     const int64_t splits = shares >= 2 * threads_ ? 1 : std::min<int64_t>(panels, 2 * threads_);
 #pragma omp parallel for collapse(2) num_threads(threads_) schedule(dynamic, 1) if (threads_ > 1)
     for (int64_t s = 0; s < shares; ++s) {
       for (int64_t p = 0; p < splits; ++p) {
-        int64_t* own = offsets + omp_get_thread_num() * kShareRows * taps_->taps();
-        const int64_t row = s * kShareRows;
+        int64_t* own = offsets + omp_get_thread_num() * share_rows_ * taps_->taps();
+        const int64_t row = s * share_rows_;
         IntegerPanel part = panel;
-        part.rows = std::min(kShareRows, rows_ - row);
+        part.rows = std::min(share_rows_, rows_ - row);
         part.offsets = own;
         taps_->Fill(row, part.rows, own);
         for (int64_t i = panels * p / splits; i < panels * (p + 1) / splits; ++i) {
           const PackedIntegerPanel& columns = packed_->panels[i];
           packed_->Describe(columns, &part);
+          DescribeNext(i, s == 0, &part);
           part.start = start + columns.first;
           const int64_t at = row * y_row_ + columns.first;
           part.y = y + at * y_bytes_;
@@ -141,6 +146,16 @@ class IntegerGemmCall : public LibraryCall {
         }
       }
     }
+  }
+
+  // The weights of the panel behind panel `i`, which only the first rows find outside of L2.
+  void DescribeNext(int64_t i, bool first, IntegerPanel* part) const {
+    part->next = nullptr;
+    part->next_bytes = 0;
+    if (!first || i + 1 >= static_cast<int64_t>(packed_->panels.size())) return;
+    const PackedIntegerPanel& next = packed_->panels[i + 1];
+    part->next = packed_->weights(next);
+    part->next_bytes = taps_->taps() * AlignUp(depth_, kIntegerGroup) * next.vectors * table_.lanes;
   }
 
   const IntegerGemmShape shape_;
@@ -153,6 +168,7 @@ class IntegerGemmCall : public LibraryCall {
   const int64_t rows_;
   const int64_t point_;  // Bytes of a point of x, in whole groups.
   const int64_t depth_;  // Of a tap.
+  int64_t share_rows_ = 0;
   int64_t copied_rows_ = 0;
   std::optional<ByteTaps> taps_;
   bool copies_x_ = false;

@@ -61,6 +61,9 @@ struct PackedIntegers {
 
   // The weights of a panel as the kernel takes them.
   void Describe(const PackedIntegerPanel& from, IntegerPanel* panel) const;
+  const int8_t* weights(const PackedIntegerPanel& of) const {
+    return reinterpret_cast<const int8_t*>(memory->data() + of.weights_at);
+  }
   int64_t bytes() const { return memory->size() + static_cast<int64_t>(sums.size()) * 4; }
 };
 

@@ -73,6 +73,29 @@ const Shape kShapes[] = {
      {1, 19, 12, 9},
      {19, 1, 3, 3},
      {1, 19, 6, 5}},
+    // More than a block of channels, and a window of five columns.
+    {"depthwise_wide",
+     "convolution_integer(%i, %w, %z, none, stride=[1, 1], padding=[2, 2], dilation=[1, 1], "
+     "groups=83)",
+     {1, 83, 7, 14},
+     {83, 1, 5, 5},
+     {1, 83, 7, 14},
+     true},
+    {"depthwise_halved",
+     "convolution_integer(%i, %w, %z, none, stride=[2, 2], padding=[1, 1, 0, 0], dilation=[2, 1], "
+     "groups=64)",
+     {2, 64, 9, 23},
+     {64, 1, 2, 3},
+     {2, 64, 4, 11},
+     true},
+    // Two tiles of results at a time.
+    {"depthwise_narrow",
+     "convolution_integer(%i, %w, %z, none, stride=[1, 1], padding=[1, 1], dilation=[1, 1], "
+     "groups=24)",
+     {1, 24, 5, 21},
+     {24, 1, 3, 3},
+     {1, 24, 5, 21},
+     true},
     {"depthwise_dilated",
      "convolution_integer(%i, %w, %z, none, stride=[1, 2], padding=[2, 0, 1, 3], dilation=[2, 1], "
      "groups=37)",
@@ -210,7 +233,8 @@ const Chain kChains[] = {
   %2 = quantize_linear(%1, %step, %zu, dtype=u8)
   %3 = dequantize_linear(%2, %t, %zu)
   %4 = quantize_linear(%3, %step, %zi, dtype=i8)
-  %v = dequantize_linear(%4, %t, %zi))",
+  %5 = dequantize_linear(%4, %t, %zi)
+  %v = add(%5, %b))",
      false},
     // Functions are left to the kernel.
     {"sigmoid", "u8", R"(
@@ -291,14 +315,19 @@ HostTensor Floats(const Dims& dims, double low, double step, uint32_t seed) {
   return floats;
 }
 
+struct Form {
+  bool special = false;  // A factor is NaN, a bias infinite.
+  bool divides = false;  // Scales are not folded.
+};
+
 class FinishedProducts : public testing::TestWithParam<std::tuple<Shape, Chain>> {
  protected:
   void SetUp() override {
     if (!ChooseIsa(WEFT_TEST_ISA).ok()) GTEST_SKIP() << "not on this machine";
   }
 
-  // `step` is that of the narrow result. `special`: a factor is NaN, a bias infinite.
-  void ExpectEqual(const char* dtype, double step, bool special = false) {
+  // `step` is that of the narrow result.
+  void ExpectEqual(const char* dtype, double step, const Form& given = {}) {
     const Shape& shape = std::get<0>(GetParam());
     const Chain& chain = std::get<1>(GetParam());
     const bool is_signed = dtype[0] == 'i';
@@ -316,7 +345,7 @@ class FinishedProducts : public testing::TestWithParam<std::tuple<Shape, Chain>>
         HostTensor::Scalar(DType::kF32, step),
         HostTensor::FromInts(DType::kU8, {}, {19}),
         HostTensor::FromInts(DType::kI8, {}, {-7})};
-    if (special) {
+    if (given.special) {
       inputs[5].data<float>()[0] = std::numeric_limits<float>::quiet_NaN();
       inputs[6].data<float>()[1] = -std::numeric_limits<float>::infinity();
     }
@@ -326,6 +355,7 @@ class FinishedProducts : public testing::TestWithParam<std::tuple<Shape, Chain>>
     for (int i = 3; i < 10; ++i) MakeConstant(*module->main(), i, inputs[i]);
     CompileOptions compile;
     compile.passes = "cpu";
+    if (given.divides) compile.context.admitted = NumericContract::kValueSafe;
     const auto done = Compile(*module, compile);
     ASSERT_TRUE(done.ok()) << done.status() << program;
     const auto want = reference::Run(*module->main(), inputs);
@@ -358,11 +388,13 @@ TEST_P(FinishedProducts, EqualTheReference) {
     // Ties, with an inverse that is exact and with one that is not; nothing saturates; almost all
     // does; steps without a normal inverse.
     for (const double step : {1.0, 61.0, 1234.5, 0.01, 1e-40, 3e38}) {
-      SCOPED_TRACE(absl::StrCat(dtype, " ", step));
-      ExpectEqual(dtype, step);
+      for (const bool divides : {false, true}) {
+        SCOPED_TRACE(absl::StrCat(dtype, " ", step, divides ? " divides" : ""));
+        ExpectEqual(dtype, step, {/*special=*/false, divides});
+      }
     }
     SCOPED_TRACE("special numbers");
-    ExpectEqual(dtype, 61.0, /*special=*/true);
+    ExpectEqual(dtype, 61.0, {/*special=*/true});
   }
 }
 
