@@ -1,8 +1,12 @@
 #include "backends/cpu/library/byte_taps.h"
 
+#include <emmintrin.h>
+
 #include <algorithm>
 #include <cstring>
 #include <utility>
+
+#include "backends/cpu/library/library_internal.h"
 
 namespace weft::cpu {
 
@@ -55,6 +59,22 @@ ByteTaps::ByteTaps(ByteRows x, ByteWindow window, std::vector<int64_t> y_dims, i
       copied_depth_(copied_depth),
       taps_(window_.taps()) {
   FindStrides(copied_depth);
+  FindRowStride();
+}
+
+void ByteTaps::FindRowStride() {
+  const auto all = [](const std::vector<int64_t>& numbers, int64_t n) {
+    return std::all_of(numbers.begin(), numbers.end(), [n](int64_t k) { return k == n; });
+  };
+  if (taps_ != 1 || !all(window_.stride, 1) || !all(window_.before, 0) || x_.dims != y_dims_) {
+    return;
+  }
+  int64_t stride = 0;
+  if (copied_depth_ > 0) {
+    row_stride_ = copied_depth_;
+  } else if (IsOneLoop(x_.dims, x_.strides, &stride)) {
+    row_stride_ = stride;
+  }
 }
 
 void ByteTaps::FindStrides(int64_t copied_depth) {
@@ -79,6 +99,10 @@ void ByteTaps::FindStrides(int64_t copied_depth) {
 }
 
 void ByteTaps::Fill(int64_t row, int64_t rows, int64_t* offsets) const {
+  if (row_stride_ >= 0) {
+    for (int64_t i = 0; i < rows; ++i) offsets[i] = (row + i) * row_stride_;
+    return;
+  }
   if (window_.kernel.empty()) {
     for (int64_t i = 0; i < rows; ++i) {
       offsets[i] = copied_depth_ > 0 ? (row + i) * copied_depth_ : x_.OffsetOf(row + i);
@@ -137,6 +161,28 @@ void ByteTaps::FillLine(Line line, int64_t* __restrict offsets) const {
   }
 }
 
+void ByteTaps::FillLines(int64_t row, int64_t* offsets) const {
+  const ByteWindow& w = window_;
+  const size_t last = w.kernel.size() - 1;
+  const Line line = LineAt(row);
+  const int64_t base = line.base - line.first[last] * point_strides_[last + 1];
+  for (int64_t i = 0; i < lines(); ++i) {
+    int64_t left = i;
+    int64_t offset = base;
+    for (size_t d = last; d-- > 0;) {
+      const int64_t tap = left % w.kernel[d] * w.dilation[d];
+      const int64_t place = line.first[d] + tap;
+      left /= w.kernel[d];
+      if (place < 0 || place >= x_.dims[d + 1]) {
+        offset = kNoRow;
+        break;
+      }
+      offset += tap * point_strides_[d + 1];
+    }
+    offsets[i] = offset;
+  }
+}
+
 bool ByteTaps::IsInside(const int64_t* first, int64_t tap) const {
   const ByteWindow& w = window_;
   for (size_t d = w.kernel.size(); d-- > 0;) {
@@ -149,6 +195,33 @@ bool ByteTaps::IsInside(const int64_t* first, int64_t tap) const {
 
 namespace {
 
+// Rows of three elements that lie beside those of the next row, as rows of four.
+void CopyThrees(const uint8_t* x, int64_t count, int64_t step, uint8_t flip, uint8_t* to) {
+  const __m128i flips = _mm_set1_epi8(static_cast<char>(flip));
+  const auto load = [&](const uint8_t* from) {
+    return _mm_xor_si128(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from)), flips);
+  };
+  constexpr int64_t kStep = 16;
+  int64_t i = 0;
+  for (; i + kStep <= count; i += kStep) {
+    const __m128i a = load(x + i);
+    const __m128i b = load(x + step + i);
+    const __m128i c = load(x + 2 * step + i);
+    const __m128i none = _mm_setzero_si128();
+    const __m128i pairs[] = {_mm_unpacklo_epi8(a, b), _mm_unpackhi_epi8(a, b)};
+    const __m128i ends[] = {_mm_unpacklo_epi8(c, none), _mm_unpackhi_epi8(c, none)};
+    auto* place = reinterpret_cast<__m128i*>(to + i * 4);
+    for (int k = 0; k < 2; ++k) {
+      _mm_storeu_si128(place + 2 * k, _mm_unpacklo_epi16(pairs[k], ends[k]));
+      _mm_storeu_si128(place + 2 * k + 1, _mm_unpackhi_epi16(pairs[k], ends[k]));
+    }
+  }
+  for (; i < count; ++i) {
+    for (int64_t k = 0; k < 3; ++k) to[i * 4 + k] = x[k * step + i] ^ flip;
+    to[i * 4 + 3] = 0;
+  }
+}
+
 // Copies `count` rows that lie `stride` apart.
 void CopyLine(const uint8_t* x, int64_t count, int64_t stride, const ByteRows& rows,
               const RowCopy& copy, uint8_t* to) {
@@ -156,6 +229,9 @@ void CopyLine(const uint8_t* x, int64_t count, int64_t stride, const ByteRows& r
   std::memset(to, copy.padding, copy.left * depth);
   std::memset(to + (copy.left + count) * depth, copy.padding, copy.right * depth);
   to += copy.left * depth;
+  if (stride == 1 && depth == 4 && rows.depth == 3) {
+    return CopyThrees(x, count, rows.step, copy.flip, to);
+  }
   if (depth > rows.depth) std::memset(to, 0, count * depth);
   if (stride == 1) {
     // Element by element: each lies beside that of the next row.

@@ -49,6 +49,14 @@ class ByteTaps {
   // Offsets of the taps of results [row, row + rows), kNoRow for padding.
   void Fill(int64_t row, int64_t rows, int64_t* offsets) const;
 
+  // The taps of a window in another order: lines of them along the last dim.
+  int64_t lines() const { return taps_ / window_.kernel.back(); }
+  // Bytes from point to point along the last dim.
+  int64_t point_stride() const { return point_strides_.back(); }
+  // For the results of the line that begins at `row`: offsets of the first point of the line of x
+  // that each line of taps reads, kNoRow for padding.
+  void FillLines(int64_t row, int64_t* offsets) const;
+
  private:
   // Results that lie one behind the other along the last dim.
   struct Line {
@@ -59,6 +67,7 @@ class ByteTaps {
   };
 
   void FindStrides(int64_t copied_depth);
+  void FindRowStride();
   Line LineAt(int64_t row) const;
   void FillLine(Line line, int64_t* __restrict offsets) const;
   bool IsInside(const int64_t* first, int64_t tap) const;
@@ -71,6 +80,8 @@ class ByteTaps {
   // From point to point of x along each dim, and from the first tap of a window to each.
   std::vector<int64_t> point_strides_;
   std::vector<int64_t> tap_offsets_;
+  // From result to result, if each reads one row and these lie at equal distances; else below 0.
+  int64_t row_stride_ = -1;
 };
 
 // How rows are copied one behind the other.

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "backends/cpu/library/depthwise_call.h"
+#include "backends/cpu/library/depthwise_lines_call.h"
 #include "backends/cpu/library/integer_batch_call.h"
 #include "backends/cpu/library/integer_gemm_call.h"
 #include "backends/cpu/library/library_internal.h"
@@ -64,6 +65,18 @@ const DepthwiseTable& DepthwiseFor(const LibraryContext& context) {
     return context.vnni ? Avx512VnniDepthwise() : Avx512Depthwise();
   }
   return context.vnni ? Avx2VnniDepthwise() : Avx2Depthwise();
+}
+
+LibraryCallOr MakeDepthwise(IntegerGemmShape shape, const IntegerWeightView& weights,
+                            const LibraryContext& context, bool has_zero_point) {
+  if (context.vnni) {
+    const DepthwiseLineTable& table =
+        context.isa == Isa::kAvx512 ? Avx512VnniDepthwiseLines() : Avx2VnniDepthwiseLines();
+    auto call = MakeDepthwiseLinesCall(shape, weights, table, context.threads, has_zero_point);
+    if (call.ok()) return call;
+  }
+  return MakeDepthwiseCall(std::move(shape), weights, DepthwiseFor(context), context.threads,
+                           has_zero_point);
 }
 
 LibraryCallOr MakePanelCall(const LibraryStep& step, const LibraryContext& context,
@@ -205,8 +218,8 @@ LibraryCallOr MakeConvolutionInteger(const LibraryStep& step, const LibraryConte
   WEFT_RETURN_IF_ERROR(DescribeResult(step, &shape));
   const SecondOperand second = DescribeSecond(step, std::move(weights));
   if (!second.is_constant) return absl::UnimplementedError("weights that may change");
-  return MakeDepthwiseCall(std::move(shape), second.operand.view, DepthwiseFor(context),
-                           context.threads, step.args[kZeroPoint].present());
+  return MakeDepthwise(std::move(shape), second.operand.view, context,
+                       step.args[kZeroPoint].present());
 }
 
 }  // namespace
