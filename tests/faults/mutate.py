@@ -98,6 +98,13 @@ FIRST_TESTS = {
     ],
     "backends/cpu/kernels/integer_finish": [["//tests/backends/cpu:finished_products_avx2_test"]],
     "backends/cpu/kernels/depthwise": [["//tests/backends/cpu:finished_products_avx2_test"]],
+    "backends/cpu/kernels/unit_finish": [["//tests/backends/cpu:finished_products_avx2_test"]],
+    "backends/cpu/kernels/depthwise_lines": [
+        ["//tests/backends/cpu:finished_products_avx2_vnni_test"],
+    ],
+    "backends/cpu/library/depthwise_lines": [
+        ["//tests/backends/cpu:finished_products_avx2_vnni_test"],
+    ],
     "backends/cpu/kernels/integer_gemm": [["//tests/backends/cpu:byte_products_avx2_test"]],
     "backends/cpu/library/integer_batch": [["//tests/backends/cpu:byte_products_avx2_test"]],
     "backends/cpu/library/integer_weights": [["//tests/backends/cpu:byte_products_avx2_test"]],
@@ -137,6 +144,7 @@ FIRST_TESTS = {
         ["//tests/passes/fuse:pattern_decisions_test", "//tests/passes/fuse:decision_test"],
         ["//tests/golden:golden_test"],
     ],
+    "passes/fold_scales": [["//tests/passes:fold_scales_test"], ["//tests/golden:golden_test"]],
     "passes/fuse_nbits": [["//tests/passes/fuse:nbits_test"], ["//tests/golden:golden_test"]],
     "backends/cpu/kernels/nbits": [["//tests/backends/cpu:nbits_avx2_test"]],
     "backends/cpu/library/nbits": [["//tests/backends/cpu:nbits_avx2_test"]],

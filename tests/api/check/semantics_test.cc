@@ -145,6 +145,26 @@ TEST_F(SemanticsTest, SignsOfZerosAreBits) {
   EXPECT_THAT(std::string(exact.message()), HasSubstr("want -0"));
 }
 
+// Four fifths of a step move a result by one step at most.
+TEST_F(SemanticsTest, QuantizedResultsMayMoveByAStep) {
+  const std::string text = R"(
+    func @main(%x: f32[64]) {
+      %s = constant(dense<0.25>) : f32[]
+      %0 = quantize_linear(%x, %s, none, dtype=i8)
+      return %0
+    })";
+  const auto check = [&](NumericContract contract, double added) {
+    return CheckEdit(text, 1, contract, [&](Builder& b, const Node& root) {
+      Value* moved = b.Op(ops::add, {root.operand(0), b.Scalar(DType::kF32, added)});
+      Value* const operands[] = {moved, root.operand(1), nullptr};
+      return b.CreateOne(ops::quantize_linear, operands, root.attr_list());
+    });
+  };
+  EXPECT_TRUE(check(NumericContract::kReassociating, 0.2).ok());
+  EXPECT_FALSE(check(NumericContract::kValueSafe, 0.2).ok());
+  EXPECT_FALSE(check(NumericContract::kReassociating, 0.5).ok());
+}
+
 TEST_F(SemanticsTest, AFaultShowsItsRegionAlone) {
   std::string text =
       "func @main(%x: f32[s0, 3], %y: f32[s0, 3]) -> f32[s0, 3] {\n"

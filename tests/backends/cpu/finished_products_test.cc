@@ -386,8 +386,8 @@ class FinishedProducts : public testing::TestWithParam<std::tuple<Shape, Chain>>
 TEST_P(FinishedProducts, EqualTheReference) {
   for (const char* dtype : {"u8", "i8"}) {
     // Ties, with an inverse that is exact and with one that is not; nothing saturates; almost all
-    // does; steps without a normal inverse.
-    for (const double step : {1.0, 61.0, 1234.5, 0.01, 1e-40, 3e38}) {
+    // does, some beyond 32 bits; steps without a normal inverse.
+    for (const double step : {1.0, 61.0, 1234.5, 0.01, 1e-6, 1e-40, 3e38}) {
       for (const bool divides : {false, true}) {
         SCOPED_TRACE(absl::StrCat(dtype, " ", step, divides ? " divides" : ""));
         ExpectEqual(dtype, step, {/*special=*/false, divides});
