@@ -77,16 +77,20 @@ inline Bytes LoadTwo(const uint8_t*, const uint8_t*, Mask) { return Bytes{}; }
 inline void StoreTwo(Bytes, Mask, uint8_t*, uint8_t*) {}
 #endif
 
-constexpr bool FormsPairs(int64_t channels) { return kHasPairs && channels <= kBlock / 2; }
+// Whether two points make one block of the last channels, which are half of a block at most.
+constexpr bool FormsPairs(int64_t channels) {
+  return kHasPairs && channels % kBlock > 0 && channels % kBlock <= kBlock / 2;
+}
 
 // Unpacking works within 128 bits: part k has channels 4k to 4k + 3 of each 16. Where pairs of
 // points are read, the second half has the channels of the first.
 int64_t ChannelAt(int64_t place, int64_t channels) {
+  const int64_t first = place / kBlock * kBlock;
   const int64_t part = place % kBlock / kLanes;
   const int64_t lane = place % kLanes;
   const int64_t channel = lane / 4 * 16 + part * 4 + lane % 4;
-  if (FormsPairs(channels)) return channel % (kBlock / 2);
-  return place / kBlock * kBlock + channel;
+  const bool pairs = FormsPairs(channels) && first + kBlock > channels;
+  return first + (pairs ? channel % (kBlock / 2) : channel);
 }
 
 // What a tile of neighbouring results reads and writes.
@@ -96,6 +100,7 @@ struct TilePlace {
   // From the first tile of a pair to the second: pointers, or bytes inside of x.
   int64_t second = 0;
   int64_t result = 0;
+  int64_t row = 0;  // Of the first result among the sums.
   int64_t channel = 0;
   Mask mask = {};
 };
@@ -151,7 +156,7 @@ class Tile {
     if (!kPair) return LoadPoint(from + place.channel, place.mask);
     const uint8_t* second =
         kInner ? from + place.second : pointers[point * kRows + row + place.second];
-    return LoadTwo(from, second, place.mask);
+    return LoadTwo(from + place.channel, second + place.channel, place.mask);
   }
 
   static void SumGroup(const DepthwiseLine& p, const uint8_t* const* pointers,
@@ -221,7 +226,7 @@ class Tile {
                         const Bytes (&acc)[kResults][kParts]) {
     const int64_t row = Up(p.channels, kBlock);
     for (int o = 0; o < kResults; ++o) {
-      int32_t* sums = p.sums + o * row + place.channel;
+      int32_t* sums = p.sums + (place.row + o) * row + place.channel;
       for (int k = 0; k < kParts; ++k) {
         int32_t part[kLanes];
         __builtin_memcpy(part, &acc[o][k], sizeof part);
@@ -247,18 +252,18 @@ class Line {
   void Run() const {
     int64_t at = 0;
     for (; pairs_ && at + 2 * kResults <= p_.results; at += 2 * kResults) {
-      IsInside(at, 2 * kResults) ? Pair<true>(at) : Pair<false>(at);
+      IsInside(at, 2 * kResults) ? Two<true>(at) : Two<false>(at);
     }
     for (; at + kResults <= p_.results; at += kResults) {
-      IsInside(at, kResults) ? Some<kResults, true>(at) : Some<kResults, false>(at);
+      IsInside(at, kResults) ? One<kResults, true>(at) : One<kResults, false>(at);
     }
     switch (p_.results - at) {
       case 1:
-        return Some<1, false>(at);
+        return One<1, false>(at);
       case 2:
-        return Some<2, false>(at);
+        return One<2, false>(at);
       case 3:
-        return Some<3, false>(at);
+        return One<3, false>(at);
       default:
         return;
     }
@@ -274,35 +279,50 @@ class Line {
     return inside_ && first >= 0 && first + (results - 1) * kStride + kColumns <= p_.width;
   }
 
+  // Two tiles, whose last channels are one block.
   template <bool kInner>
-  void Pair(int64_t at) const {
+  void Two(int64_t at) const {
     TilePlace place;
     place.second = kInner ? kResults * kStride * p_.point : kGroups * kPointsOf<kResults> * kRows;
-    FindPoints<kResults, kInner>(at, p_.pointers);
-    if (!kInner) FindPoints<kResults, false>(at + kResults, p_.pointers + place.second);
+    const int64_t pointers = kGroups * kPointsOf<kResults> * kRows;
+    for (int64_t t = 0; t < 2; ++t) {
+      place.pointers = p_.pointers + t * pointers;
+      place.row = t * kResults;
+      place.result = at + place.row;
+      FindPoints<kResults, kInner>(place.result, p_.pointers + t * pointers);
+      Blocks<kResults, kInner>(p_.channels / kBlock * kBlock, place);
+    }
     place.pointers = p_.pointers;
+    place.row = 0;
     place.result = at;
-    place.mask = MaskOf(p_.channels);
+    place.channel = p_.channels / kBlock * kBlock;
+    place.mask = MaskOf(p_.channels - place.channel);
     constexpr Place kPlace = kInner ? Place::kInner : Place::kEdge;
     Tile<kStride, kColumns, kResults, true, kPlace>::Run(p_, place);
     Finish(at, 2 * kResults);
   }
 
   template <int kN, bool kInner>
-  void Some(int64_t at) const {
-    FindPoints<kN, kInner>(at, p_.pointers);
+  void One(int64_t at) const {
     TilePlace place;
     place.pointers = p_.pointers;
     place.result = at;
-    for (; kInner && place.channel + kBlock <= p_.channels; place.channel += kBlock) {
+    FindPoints<kN, kInner>(at, p_.pointers);
+    Blocks<kN, kInner>(p_.channels, place);
+    Finish(at, kN);
+  }
+
+  // The blocks before channel `end` of one tile.
+  template <int kN, bool kInner>
+  void Blocks(int64_t end, TilePlace place) const {
+    for (; kInner && place.channel + kBlock <= end; place.channel += kBlock) {
       Tile<kStride, kColumns, kN, false, Place::kWhole>::Run(p_, place);
     }
     constexpr Place kPlace = kInner ? Place::kInner : Place::kEdge;
-    for (; place.channel < p_.channels; place.channel += kBlock) {
+    for (; place.channel < end; place.channel += kBlock) {
       place.mask = MaskOf(p_.channels - place.channel);
       Tile<kStride, kColumns, kN, false, kPlace>::Run(p_, place);
     }
-    Finish(at, kN);
   }
 
   // Where the rows of the window lie at the points that kN results read. A row that only fills a
