@@ -80,11 +80,12 @@ inline Ints ToInts(Vec v) {
 #endif
 }
 
-inline Vec FromInts(const int32_t* from) {
+inline Ints IntsAt(const int32_t* from) {
   Ints v;
   __builtin_memcpy(&v, from, sizeof v);
-  return __builtin_convertvector(v, Vec);
+  return v;
 }
+inline Vec FromInts(const int32_t* from) { return __builtin_convertvector(IntsAt(from), Vec); }
 
 // The first `left` elements, or a whole vector of them.
 template <int kBytes>

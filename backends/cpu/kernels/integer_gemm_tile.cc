@@ -107,35 +107,50 @@ inline void SumExcess(const TapRows& tap, int64_t index, const IntegerExcess* ex
   }
 }
 
-// Sums of rows [row, row + kM) in `tile`, kN vectors a row.
+// Sums of rows [row, row + kM), kN vectors a row.
+template <int kM, int kN>
+__attribute__((always_inline)) inline void SumRows(const IntegerPanel& p, int64_t row,
+                                                   Bytes (&acc)[kM][kN]) {
+#pragma GCC unroll 24
+  for (int i = 0; i < kM; ++i) {
+    const Ints row_start = Ints{} + (p.row_start == nullptr ? 0 : p.row_start[row + i]);
+#pragma GCC unroll 24
+    for (int j = 0; j < kN; ++j) {
+      acc[i][j] = (Bytes)((Ints)LoadBytes(p.start + j * kLanes) + row_start);
+    }
+  }
+  const int64_t bytes = Up(p.depth, kIntegerGroup);
+  const int64_t groups = bytes / kIntegerGroup;
+  int64_t before = row / kM * p.taps * groups;
+  const int8_t* weights = p.weights;
+  for (int64_t t = 0; t < p.taps; ++t) {
+    TapRows tap;
+    int64_t signs = -1;
+#pragma GCC unroll 24
+    for (int i = 0; i < kM; ++i) {
+      const int64_t offset = p.offsets[(row + i) * p.taps + t];
+      tap.rows[i] = offset < 0 ? p.padding : p.x + offset;
+      signs &= offset;
+    }
+    // None of the rows is inside of x.
+    if (signs < 0 && p.pads_zeros) {
+      weights += bytes * kN * kLanes;
+      before += groups;
+      continue;
+    }
+    SumTap<kM, kN>(tap, weights, bytes, AheadOf(p, before, weights), acc);
+    before += groups;
+    if (p.excess[0].first != nullptr) SumExcess<kM, kN>(tap, t, p.excess, acc);
+    weights += bytes * kN * kLanes;
+  }
+}
+
+// The sums of a block in `tile`.
 template <int kM, int kN>
 struct Block {
   static void Run(const IntegerPanel& p, int64_t row, int32_t* tile) {
     Bytes acc[kM][kN];
-#pragma GCC unroll 24
-    for (int i = 0; i < kM; ++i) {
-      const Ints row_start = Ints{} + (p.row_start == nullptr ? 0 : p.row_start[row + i]);
-#pragma GCC unroll 24
-      for (int j = 0; j < kN; ++j) {
-        acc[i][j] = (Bytes)((Ints)LoadBytes(p.start + j * kLanes) + row_start);
-      }
-    }
-    const int64_t bytes = Up(p.depth, kIntegerGroup);
-    const int64_t groups = bytes / kIntegerGroup;
-    int64_t before = row / kM * p.taps * groups;
-    const int8_t* weights = p.weights;
-    for (int64_t t = 0; t < p.taps; ++t) {
-      TapRows tap;
-#pragma GCC unroll 24
-      for (int i = 0; i < kM; ++i) {
-        const int64_t offset = p.offsets[(row + i) * p.taps + t];
-        tap.rows[i] = offset < 0 ? p.padding : p.x + offset;
-      }
-      SumTap<kM, kN>(tap, weights, bytes, AheadOf(p, before, weights), acc);
-      before += groups;
-      if (p.excess[0].first != nullptr) SumExcess<kM, kN>(tap, t, p.excess, acc);
-      weights += bytes * kN * kLanes;
-    }
+    SumRows<kM, kN>(p, row, acc);
 #pragma GCC unroll 24
     for (int i = 0; i < kM; ++i) {
 #pragma GCC unroll 24
@@ -146,41 +161,80 @@ struct Block {
   }
 };
 
-class Panel {
- public:
-  explicit Panel(const IntegerPanel& panel)
-      : p_(panel), finish_(FindFinish(panel.finish)), width_(panel.vectors * kLanes) {}
+// Where the results of a panel go; its sums are at `tile`, if they are in memory.
+FinishRows RowsOf(const IntegerPanel& p, const int32_t* tile) {
+  FinishRows rows;
+  rows.sums = tile;
+  rows.sums_row = p.vectors * kLanes;
+  rows.columns = p.columns;
+  rows.addend = static_cast<const uint8_t*>(p.finish.addend);
+  rows.addend_row = p.y_row * BytesOf(p.finish.addend_kind);
+  rows.to = static_cast<uint8_t*>(p.y);
+  rows.to_row = p.y_row * BytesOf(p.finish.result);
+  return rows;
+}
 
-  void Run() const {
-    const int64_t block = RowsFor(p_.vectors);
-    alignas(64) int32_t tile[kTileFloats];
-    for (int64_t row = 0; row < p_.rows; row += block) {
-      const int64_t rows = Least(block, p_.rows - row);
-      FindBlock<Block>(rows, p_.vectors)(p_, row, tile);
-      Finish(row, rows, tile);
-    }
+// All whole blocks of a panel, finished while their sums are in registers. Returns their rows.
+template <class Finisher, int kN>
+int64_t RunWhole(const IntegerPanel& p) {
+  constexpr int kM = RowsFor(kN);
+  const Finisher finisher(p.finish);
+  const FinishRows rows = RowsOf(p, nullptr);
+  int64_t row = 0;
+  for (; row + kM <= p.rows; row += kM) {
+    Bytes acc[kM][kN];
+    SumRows<kM, kN>(p, row, acc);
+    finisher.template FromRegisters<kM, kN>(acc, rows, row);
   }
+  return row;
+}
 
- private:
-  void Finish(int64_t row, int64_t rows, const int32_t* tile) const {
-    FinishRows finish;
-    finish.sums = tile;
-    finish.sums_row = width_;
-    finish.rows = rows;
-    finish.columns = p_.columns;
-    finish.addend_row = p_.y_row * BytesOf(p_.finish.addend_kind);
-    finish.addend = static_cast<const uint8_t*>(p_.finish.addend) + row * finish.addend_row;
-    finish.to_row = p_.y_row * BytesOf(p_.finish.result);
-    finish.to = static_cast<uint8_t*>(p_.y) + row * finish.to_row;
-    finish_(p_.finish, finish);
+using WholeFn = int64_t (*)(const IntegerPanel& p);
+
+template <bool kMiddle, IntegerResult kAddend>
+WholeFn FindWholeOf(int vectors) {
+  using Finisher = UnitFinisher<IntegerResult::kU8, kAddend, kMiddle>;
+  switch (vectors) {
+    case 1:
+      return RunWhole<Finisher, 1>;
+#if defined(__AVX512F__)
+    case 3:
+      return RunWhole<Finisher, 3>;
+    case 4:
+      return RunWhole<Finisher, 4>;
+#endif
+    default:
+      return RunWhole<Finisher, 2>;
   }
+}
 
-  const IntegerPanel& p_;
-  const FinishFn finish_;
-  const int64_t width_;
-};
+// Null: the sums go through memory. Most bytes are u8.
+WholeFn FindWhole(const IntegerPanel& p) {
+  const IntegerFinish& f = p.finish;
+  if (!f.unit.fits || f.result != IntegerResult::kU8 || f.table != nullptr) return nullptr;
+  if (f.addend_kind == IntegerResult::kI32) {
+    return f.has_middle ? FindWholeOf<true, IntegerResult::kI32>(p.vectors)
+                        : FindWholeOf<false, IntegerResult::kI32>(p.vectors);
+  }
+  if (f.addend_kind != IntegerResult::kU8) return nullptr;
+  return f.has_middle ? FindWholeOf<true, IntegerResult::kU8>(p.vectors)
+                      : FindWholeOf<false, IntegerResult::kU8>(p.vectors);
+}
 
-void Run(const IntegerPanel& panel) { Panel(panel).Run(); }
+void Run(const IntegerPanel& p) {
+  const WholeFn whole = FindWhole(p);
+  const FinishFn finish = FindFinish(p.finish);
+  alignas(64) int32_t tile[kTileFloats];
+  FinishRows results = RowsOf(p, tile);
+  const int64_t block = RowsFor(p.vectors);
+  for (int64_t row = whole == nullptr ? 0 : whole(p); row < p.rows; row += block) {
+    results.rows = Least(block, p.rows - row);
+    FindBlock<Block>(results.rows, p.vectors)(p, row, tile);
+    results.to = static_cast<uint8_t*>(p.y) + row * results.to_row;
+    results.addend = static_cast<const uint8_t*>(p.finish.addend) + row * results.addend_row;
+    finish(p.finish, results);
+  }
+}
 
 // The groups of a whole vector of columns whose next four elements lie in four rows.
 inline Bytes Interleave(const uint8_t* from, int64_t step) {

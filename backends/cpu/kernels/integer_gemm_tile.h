@@ -37,6 +37,7 @@ struct IntegerPanel {
   int64_t taps = 1;
   int64_t depth = 0;
   const uint8_t* padding = nullptr;  // The zero point of x, `depth` rounded up to 4 times.
+  bool pads_zeros = false;           // The zero point is 0: padding adds nothing.
   int64_t rows = 0;
   const int8_t* weights = nullptr;  // [taps, depth / 4 rounded up, vectors, lanes, 4]
   // Bytes that a later panel reads, which are brought to L2 meanwhile.

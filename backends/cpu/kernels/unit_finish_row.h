@@ -21,6 +21,21 @@ inline Ints ToNearest(Vec v) {
 #endif
 }
 
+// The first `left` bytes as integers, zeros behind them.
+template <bool kSigned>
+inline Ints WidenSome(const uint8_t* from, int64_t left) {
+#if defined(__AVX512F__)
+  const auto mask = static_cast<__mmask16>(left >= kLanes ? 0xffff : (1 << left) - 1);
+  const __m128i bytes = _mm_maskz_loadu_epi8(mask, from);
+  return (Ints)(kSigned ? _mm512_cvtepi8_epi32(bytes) : _mm512_cvtepu8_epi32(bytes));
+#else
+  if (left >= kLanes) return WidenBytes<kSigned>(from);
+  uint8_t whole[kLanes] = {};
+  __builtin_memcpy(whole, from, left);
+  return WidenBytes<kSigned>(whole);
+#endif
+}
+
 // Makes bytes of four vectors of integers: adds the zero point, then limits them.
 template <bool kSigned>
 class BytePacker {
@@ -72,31 +87,76 @@ class BytePacker {
 #endif
   }
 
-  // Stores the first `left` bytes of the four vectors, or all.
-  void Store(const Ints (&v)[4], int64_t left, uint8_t* to) const {
-#if defined(__AVX512F__)
-    const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
-    const __m512i bytes = _mm512_permutexvar_epi32(order, Pack(v));
-    if (left >= kBytes) {
-      _mm512_storeu_si512(to, bytes);
+  // Stores the four vectors as kRows rows, which lie `row` bytes apart: the first `left` bytes of
+  // each, or all.
+  template <int kRows>
+  void Store(const Ints (&v)[4], int64_t left, uint8_t* to, int64_t row) const {
+    const Packed bytes = InOrder(Pack(v));
+    if (left < kBytes / kRows) {
+      for (int r = 0; r < kRows; ++r) StorePart<kRows>(bytes, r, left, to + r * row);
+    } else if (kRows == 1) {
+      StoreWhole(bytes, to);
     } else {
-      _mm512_mask_storeu_epi8(to, (__mmask64{1} << left) - 1, bytes);
+      for (int r = 0; r < kRows; ++r) StorePart<kRows>(bytes, r, kBytes / kRows, to + r * row);
     }
-#else
-    const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
-    const __m256i bytes = _mm256_permutevar8x32_epi32(Pack(v), order);
-    if (left >= kBytes) {
-      _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), bytes);
-    } else if (left == kBytes / 2) {
-      _mm_storeu_si128(reinterpret_cast<__m128i*>(to), _mm256_castsi256_si128(bytes));
-    } else {
-      __builtin_memcpy(to, &bytes, left);
-    }
-#endif
   }
 
  private:
   static constexpr int64_t kBytes = 4 * kLanes;
+
+#if defined(__AVX512F__)
+  static Packed InOrder(Packed bytes) {
+    const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+    return _mm512_permutexvar_epi32(order, bytes);
+  }
+  static void StoreWhole(Packed bytes, uint8_t* to) { _mm512_storeu_si512(to, bytes); }
+  // The first `left` bytes of row r of kRows.
+  template <int kRows>
+  static void StorePart(Packed bytes, int r, int64_t left, uint8_t* to) {
+    const __mmask64 mask = left >= kBytes ? ~__mmask64{0} : (__mmask64{1} << left) - 1;
+    if constexpr (kRows == 1) {
+      _mm512_mask_storeu_epi8(to, mask, bytes);
+    } else if constexpr (kRows == 2) {
+      const __m256i half =
+          r == 0 ? _mm512_castsi512_si256(bytes) : _mm512_extracti64x4_epi64(bytes, 1);
+      _mm256_mask_storeu_epi8(to, static_cast<__mmask32>(mask), half);
+    } else {
+      __m128i part = _mm512_castsi512_si128(bytes);
+      if (r == 1) part = _mm512_extracti32x4_epi32(bytes, 1);
+      if (r == 2) part = _mm512_extracti32x4_epi32(bytes, 2);
+      if (r == 3) part = _mm512_extracti32x4_epi32(bytes, 3);
+      _mm_mask_storeu_epi8(to, static_cast<__mmask16>(mask), part);
+    }
+  }
+#else
+  static Packed InOrder(Packed bytes) {
+    return _mm256_permutevar8x32_epi32(bytes, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
+  }
+  static void StoreWhole(Packed bytes, uint8_t* to) {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), bytes);
+  }
+  template <int kRows>
+  static void StorePart(Packed bytes, int r, int64_t left, uint8_t* to) {
+    const __m128i half =
+        r * 2 < kRows ? _mm256_castsi256_si128(bytes) : _mm256_extracti128_si256(bytes, 1);
+    auto* place = reinterpret_cast<__m128i*>(to);
+    if (kRows == 1) {
+      __builtin_memcpy(to, &bytes, left);
+    } else if (kRows == 2 && left == kBytes / 2) {
+      _mm_storeu_si128(place, half);
+    } else if (kRows == 2) {
+      __builtin_memcpy(to, &half, left);
+    } else {
+      const __m128i part = r % 2 == 0 ? half : _mm_unpackhi_epi64(half, half);
+      if (left == kBytes / 4) {
+        _mm_storel_epi64(place, part);
+      } else {
+        __builtin_memcpy(to, &part, left);
+      }
+    }
+  }
+#endif
+
 #if defined(__AVX512F__)
   __m512i zero_point_, least_, most_;
 #else
@@ -108,6 +168,32 @@ class BytePacker {
 template <IntegerResult kResult, IntegerResult kAddend, bool kMiddle>
 class UnitFinisher {
  public:
+  explicit UnitFinisher(const IntegerFinish& f)
+      : f_(f),
+        packer_(f.unit),
+        middle_least_(Splat(f.unit.middle_least)),
+        middle_most_(Splat(f.unit.middle_most)),
+        wide_scale_(Splat(f.wide_scale)),
+        addend_scale_(Splat(f.addend_scale)),
+        addend_zero_point_(Ints{} + static_cast<int>(f.addend_zero_point)),
+        has_late_bias_(f.late_bias != nullptr),
+        clamps_(!kNarrows && !f.second.is_open()) {}
+
+  // kM rows from `row` on, whose sums are in registers.
+  template <int kM, int kN, typename Sum>
+  __attribute__((always_inline)) void FromRegisters(const Sum (&sums)[kM][kN],
+                                                    const FinishRows& rows, int64_t row) const {
+    constexpr int kRows = RowsOf<kN>();
+    static_assert(kM % kRows == 0);
+#pragma GCC unroll 24
+    for (int i = 0; i < kM; i += kRows) {
+      // Read again for each: there is no register for them.
+      const Columns<kN> columns(f_, 0);
+      Finish<kRows>(columns, rows, row + i, rows.columns,
+                    [&](int r, int k) { return (Ints)sums[i + r][k]; });
+    }
+  }
+
   static void Run(const IntegerFinish& f, const FinishRows& rows) {
     const UnitFinisher finisher(f);
     for (int64_t first = 0; first < rows.columns; first += kPiece) {
@@ -139,40 +225,75 @@ class UnitFinisher {
   static constexpr int kPieceVectors = 4;
   static constexpr int64_t kPiece = kPieceVectors * kLanes;
 
-  explicit UnitFinisher(const IntegerFinish& f)
-      : f_(f),
-        packer_(f.unit),
-        middle_least_(Splat(f.unit.middle_least)),
-        middle_most_(Splat(f.unit.middle_most)),
-        wide_scale_(Splat(f.wide_scale)),
-        addend_scale_(Splat(f.addend_scale)),
-        addend_zero_point_(Ints{} + static_cast<int>(f.addend_zero_point)),
-        has_late_bias_(f.late_bias != nullptr),
-        clamps_(!kNarrows && !f.second.is_open()) {}
-
-  // `columns` columns from `first` on, of all rows.
+  // Rows that fill the vectors that are packed.
   template <int kVectors>
-  void Pieces(const FinishRows& rows, int64_t first, int64_t columns) const {
-    Vec scale[kVectors], bias[kVectors];
-#pragma GCC unroll 4
-    for (int k = 0; k < kVectors; ++k) {
-      scale[k] = LoadVec(f_.scale + first + k * kLanes);
-      bias[k] = LoadVec(f_.bias + first + k * kLanes);
-    }
-    for (int64_t i = 0; i < rows.rows; ++i) {
-      const int32_t* sums = rows.sums + i * rows.sums_row + first;
-      const uint8_t* addend = rows.addend + i * rows.addend_row + first * BytesOf(kAddend);
-      Vec v[kVectors];
+  static constexpr int RowsOf() {
+    return kNarrows ? kPieceVectors / kVectors : 1;
+  }
+
+  // The constants of some columns.
+  template <int kVectors>
+  struct Columns {
+    Columns(const IntegerFinish& f, int64_t from) : first(from) {
 #pragma GCC unroll 4
       for (int k = 0; k < kVectors; ++k) {
-        v[k] = FromInts(sums + k * kLanes) * scale[k] + bias[k];
-        if constexpr (kMiddle) v[k] = Widened(v[k], first + k * kLanes);
+        scale[k] = LoadVec(f.scale + first + k * kLanes);
+        bias[k] = LoadVec(f.bias + first + k * kLanes);
+      }
+    }
+    const int64_t first;
+    Vec scale[kVectors], bias[kVectors];
+  };
+
+  // `columns` columns from `first` on, of all rows. Where these are few, several rows fill the
+  // vectors that are packed.
+  template <int kVectors>
+  void Pieces(const FinishRows& rows, int64_t first, int64_t columns) const {
+    const Columns<kVectors> constants(f_, first);
+    constexpr int kRows = RowsOf<kVectors>();
+    int64_t i = 0;
+    for (; i + kRows <= rows.rows; i += kRows) Some<kRows>(constants, rows, i, columns);
+    for (; i < rows.rows; ++i) Some<1>(constants, rows, i, columns);
+  }
+
+  // The same of kRows rows.
+  template <int kRows, int kVectors>
+  void Some(const Columns<kVectors>& columns, const FinishRows& rows, int64_t row,
+            int64_t count) const {
+    const int32_t* sums = rows.sums + row * rows.sums_row + columns.first;
+    Finish<kRows>(columns, rows, row, count,
+                  [&](int r, int k) { return IntsAt(sums + r * rows.sums_row + k * kLanes); });
+  }
+
+  // sums_at(r, k): vector k of the sums of row `row + r`.
+  template <int kRows, int kVectors, class SumsAt>
+  __attribute__((always_inline)) void Finish(const Columns<kVectors>& columns,
+                                             const FinishRows& rows, int64_t row, int64_t count,
+                                             const SumsAt& sums_at) const {
+    const int64_t first = columns.first;
+    Vec v[kRows * kVectors];
+#pragma GCC unroll 4
+    for (int r = 0; r < kRows; ++r) {
+      const uint8_t* addend = rows.addend + (row + r) * rows.addend_row + first * BytesOf(kAddend);
+#pragma GCC unroll 4
+      for (int k = 0; k < kVectors; ++k) {
+        Vec& result = v[r * kVectors + k];
+        result = __builtin_convertvector(sums_at(r, k), Vec) * columns.scale[k] + columns.bias[k];
+        if constexpr (kMiddle) result = Widened(result, first + k * kLanes);
         if constexpr (kAdds) {
-          v[k] = v[k] + Addend(addend + k * kLanes * BytesOf(kAddend), columns - k * kLanes);
+          const int64_t left = Left<kVectors>(k, count);
+          result = result + Addend(addend + k * kLanes * BytesOf(kAddend), left);
         }
       }
-      Store(v, columns, rows.to + i * rows.to_row + first * BytesOf(kResult));
     }
+    Store<kRows, kVectors>(v, count, rows.to + row * rows.to_row + first * BytesOf(kResult),
+                           rows.to_row);
+  }
+
+  // The columns of vector k: only the last may have fewer than all.
+  template <int kVectors>
+  static int64_t Left(int k, int64_t columns) {
+    return k + 1 < kVectors ? kLanes : columns - k * kLanes;
   }
 
   // Narrowed and widened again, with the late bias.
@@ -186,27 +307,22 @@ class UnitFinisher {
 
   Vec Addend(const uint8_t* from, int64_t left) const {
     if constexpr (kAddend == IntegerResult::kF32) return LoadAddend<kAddend>(f_, from, left);
-    alignas(64) uint8_t whole[kLanes] = {};
-    if (left < kLanes) {
-      CopyElements<1>(from, left, whole);
-      from = whole;
-    }
-    const Ints bytes = WidenBytes<kAddend == IntegerResult::kI8>(from) - addend_zero_point_;
+    const Ints bytes = WidenSome<kAddend == IntegerResult::kI8>(from, left) - addend_zero_point_;
     return __builtin_convertvector(bytes, Vec) * addend_scale_;
   }
 
   // All of the addend was read, whose memory the result may take.
-  template <int kVectors>
-  void Store(const Vec (&v)[kVectors], int64_t columns, uint8_t* to) const {
+  template <int kRows, int kVectors>
+  void Store(const Vec (&v)[kRows * kVectors], int64_t columns, uint8_t* to, int64_t row) const {
     if constexpr (kNarrows) {
       Ints rounded[kPieceVectors] = {};
 #pragma GCC unroll 4
-      for (int k = 0; k < kVectors; ++k) rounded[k] = ToNearest(v[k]);
-      packer_.Store(rounded, columns, to);
+      for (int k = 0; k < kRows * kVectors; ++k) rounded[k] = ToNearest(v[k]);
+      packer_.template Store<kRows>(rounded, columns, to, row);
     } else {
       for (int k = 0; k < kVectors; ++k) {
         const Vec result = clamps_ ? Clamped(v[k], f_.second) : v[k];
-        StoreResult<kResult>(result, to + k * kLanes * 4, columns - k * kLanes);
+        StoreResult<kResult>(result, to + k * kLanes * 4, Left<kVectors>(k, columns));
       }
     }
   }

@@ -80,6 +80,7 @@ class IntegerGemmCall : public LibraryCall {
     panel.taps = taps_->taps();
     panel.depth = depth_;
     panel.padding = padding;
+    panel.pads_zeros = zero_point == 0;
     panel.y_row = y_row_;
     if (shape_.finish) {
       shape_.finish->AddTo(memory.args, weights_.view.columns, start);
