@@ -57,6 +57,23 @@ bool GivesBackX(const Node& root, Match& m) {
          (quantize.zero_point() == nullptr || DTypeOf(quantize.zero_point()) == dtype);
 }
 
+// The steps of x, c s / t of those of the result, differ by less than a quarter of one over the
+// whole range of 8 bits: each integer is rounded to itself, however f32 rounds on the way.
+bool ScalesBackX(const Node& root, Match& m) {
+  const ops::QuantizeLinearView quantize(root);
+  const ops::DequantizeLinearView dequantize(m.node(y));
+  constexpr double kRange = 255;
+  if (DTypeBits(DTypeOf(m[x])) != 8 || !IsInt(DTypeOf(m[x])) || DTypeOf(m[y]) != DType::kF32 ||
+      !HasOneScale(quantize) || !HasOneScale(dequantize) || !IsOne(m[c]) ||
+      !IsPlainScale(quantize.scale()) || !IsPlainScale(dequantize.scale()) || !IsPlainScale(m[c]) ||
+      !AreEqual(quantize.zero_point(), dequantize.zero_point())) {
+    return false;
+  }
+  const auto number = [](const Value* value) { return LiteralOf(value)->ReadDoubles()[0]; };
+  const double ratio = number(m[c]) * number(dequantize.scale()) / number(quantize.scale());
+  return std::abs(ratio - 1) * kRange < 0.25;
+}
+
 bool QuantizesWithOneScale(const Node& root, Match&) {
   return HasOneScale(ops::QuantizeLinearView(root));
 }
@@ -91,6 +108,13 @@ constexpr Rule kRules[] = {
      kBitExact,
      Op(ops::quantize_linear, Op(ops::dequantize_linear, x, Rest()).As(y), Rest()),
      {{"both have one scale and zero point, and x their dtype", GivesBackX}},
+     x},
+    {"quantize-scaled-dequantize",
+     "quantize(c dequantize(x, s, z), t, z) = x where c s / t is almost 1",
+     kBitExact,
+     Op(ops::quantize_linear,
+        Op(ops::mul, Op(ops::dequantize_linear, x, Rest()).As(y), Constant(c)), Rest()),
+     {kKeepsType, {"c scales back x", ScalesBackX}},
      x},
     {"quantize-permute",
      "quantize(permute(x)) = permute(quantize(x)) with one scale",
