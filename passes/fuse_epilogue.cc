@@ -40,16 +40,31 @@ class EpilogueFuser {
 
  private:
   void Grow(const Node* root) {
-    const Value* live = root->result();
-    while (live != nullptr) {
-      std::vector<const Node*> step = NextStep(root, live);
-      live = nullptr;
+    std::vector<const Node*> step = NextStep(root, root->result());
+    while (!step.empty()) {
+      std::vector<const Node*> next = NextStep(root, step.back()->result());
+      if (next.empty() && LeavesBytes(step)) {
+        planner_.Refuse(*step.back(), *root, "its users read the integers");
+        return;
+      }
       for (const Node* node : step) {
         if (!planner_.Merge(*node, *root)) return;
         TakeQuantized(*node, *root);
       }
-      if (!step.empty()) live = step.back()->result();
+      step = std::move(next);
     }
+  }
+
+  // The last step only makes floats of integers, for a user that can do so itself: integers are
+  // narrower.
+  static bool LeavesBytes(const std::vector<const Node*>& step) {
+    const Node& last = *step.back();
+    if (step.size() != 1 || !last.Is(ops::dequantize_linear) ||
+        !last.operand(0)->IsResultOf(ops::quantize_linear) || !last.result()->has_one_use()) {
+      return false;
+    }
+    const Node& user = *last.result()->first_use()->user();
+    return IsPointwise(user) || IsReduction(user);
   }
 
   // The other operand is read as integers, which are narrower, if nothing else reads it as floats.

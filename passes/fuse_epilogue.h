@@ -17,7 +17,8 @@ struct FuseEpilogueOptions {
 // A group is one matmul, linear, matmul_nbits or convolution and what is computed from its
 // result alone, element by element and in its sizes: bias, activation, scale,
 // residual (a further input), convert. It has one output. Where several nodes use
-// a value, as in x * sigmoid(x), all of them come along or none.
+// a value, as in x * sigmoid(x), all of them come along or none. A dequantize_linear at the end
+// stays outside if its user is pointwise or a reduction, which reads the integers then.
 //
 // Left alone: products without an epilogue. A remark says where an epilogue ends
 // and why. Counters: fused, fused.gemm, fused.convolution, fused_nodes.
