@@ -24,8 +24,8 @@ struct m_bool { u8 v; }; struct m_bf16 { u16 v; }; struct m_f16 { u16 v; };
 // A whole vector, and the first n lanes of one.
 struct w_full { static constexpr int n = L; };
 struct w_tail { int n; };
-// GCC 12 takes vectors apart, element by element, that are narrowed and widened again; it does not
-// see both here.
+// GCC 12 takes vectors apart, element by element, that are narrowed, or loaded, and then widened; it
+// does not see both here.
 template <class V> W_INLINE V w_kept(V v) {
 #if defined(__AVX2__) && !defined(__clang__)
   if constexpr (sizeof(v[0]) <= 2 && sizeof(V) >= 8) __asm__("" : "+x"(v));
@@ -41,7 +41,7 @@ template <class V> W_INLINE V w_kept(V v) {
     typedef decltype(a == b) M; return __builtin_convertvector(m, M) ? a : b; } \
   W_INLINE T w_select(mask m, T a, T b) { return m ? a : b; } \
   template <class N> W_INLINE v_##T w_load(const T* p, N t) { \
-    v_##T r = {}; __builtin_memcpy(&r, p, sizeof(T) * t.n); return r; } \
+    v_##T r = {}; __builtin_memcpy(&r, p, sizeof(T) * t.n); return w_kept(r); } \
   template <class N> W_INLINE void w_store(T* p, v_##T x, N t) \
       { __builtin_memcpy(p, &x, sizeof(T) * t.n); } \
   W_INLINE T w_load1(const T* p) { return *p; } \
