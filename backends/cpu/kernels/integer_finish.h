@@ -11,7 +11,9 @@ namespace weft::cpu {
 
 enum class IntegerResult : uint8_t { kI32, kF32, kU8, kI8 };
 
-// v = clamp(sum * scale + bias), each operation rounded to f32. If there is a `middle`, v is
+inline constexpr int kMaxMiddles = 2;
+
+// v = clamp(sum * scale + bias), each operation rounded to f32. For each of the middles, v is
 // narrowed to 8 bits and widened again, and a late bias is added. Then v = clamp(v + addend).
 // Results of 8 bits are v narrowed.
 struct IntegerFinish {
@@ -36,12 +38,15 @@ struct IntegerFinish {
   const float* bias = nullptr;
   bool all_finite = false;  // Factors and biases; sums then give no NaN.
   Clamp first;
-  bool has_middle = false;
-  Narrow middle;
-  // The middle's 8 bits q stand for (q - wide_zero_point) * wide_scale.
-  float wide_scale = 1;
-  float wide_zero_point = 0;
-  const float* late_bias = nullptr;  // As bias; null: none.
+  struct Middle {
+    Narrow narrow;
+    // The 8 bits q stand for (q - wide_zero_point) * wide_scale.
+    float wide_scale = 1;
+    float wide_zero_point = 0;
+    const float* late_bias = nullptr;  // As bias; null: none.
+  };
+  int middles = 0;
+  Middle middle[kMaxMiddles];
   // Elements at the places of the results; kI32: there are none. Those of 8 bits stand for
   // (element - addend_zero_point) * addend_scale.
   IntegerResult addend_kind = IntegerResult::kI32;
@@ -58,9 +63,8 @@ struct IntegerFinish {
     int16_t zero_point = 0;
     uint8_t least = 0;  // Of the result, as its bits.
     uint8_t most = 0;
-    // Of the middle, less its zero point, which is the one that is subtracted again.
-    float middle_least = 0;
-    float middle_most = 0;
+    // Of each middle, less its zero point, which is the one that is subtracted again.
+    Clamp middle[kMaxMiddles];
   };
   Unit unit;
   // What becomes of a result's 8 bits; null: they are stored.

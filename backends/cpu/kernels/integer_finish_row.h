@@ -179,16 +179,18 @@ struct FinishRows {
 };
 
 // The pointers of `f` are those of the first column.
-template <IntegerResult kResult, IntegerResult kAddend, bool kMiddle>
+template <IntegerResult kResult, IntegerResult kAddend, int kMiddles>
 class Finisher {
  public:
   explicit Finisher(const IntegerFinish& f)
       : f_(f),
-        middle_(f.middle),
+        middles_{NarrowVecs(f.middle[0].narrow), NarrowVecs(f.middle[1].narrow)},
         narrow_(f.narrow),
         clamps_(!f.first.is_open()),
         clamps_again_(!f.second.is_open()),
-        divides_((kMiddle && !middle_.has_inverse()) || (kNarrows && !narrow_.has_inverse())) {}
+        divides_(kNarrows && !narrow_.has_inverse()) {
+    for (int m = 0; m < kMiddles; ++m) divides_ = divides_ || !middles_[m].has_inverse();
+  }
 
   static void Run(const IntegerFinish& f, const FinishRows& rows) {
     const Finisher finisher(f);
@@ -232,14 +234,15 @@ class Finisher {
     for (int64_t j = first; j < first + columns; j += kLanes) {
       Vec v = FromInts(sums + j) * LoadVec(f_.scale + j) + LoadVec(f_.bias + j);
       if (clamps_) v = Clamped(v, f_.first);
-      if constexpr (kMiddle) {
-        Vec q = middle_.template Narrowed<kDivides>(v, &far);
-        if (!f_.all_finite) q = q == q ? q : Vec{};
-        v = (q - Splat(f_.wide_zero_point)) * Splat(f_.wide_scale);
-        if (f_.late_bias != nullptr) v = v + LoadVec(f_.late_bias + j);
+      for (int m = 0; m < kMiddles; ++m) {
+        const IntegerFinish::Middle& middle = f_.middle[m];
+        Vec q = middles_[m].template Narrowed<kDivides>(v, &far);
+        if (m > 0 || !f_.all_finite) q = q == q ? q : Vec{};
+        v = (q - Splat(middle.wide_zero_point)) * Splat(middle.wide_scale);
+        if (middle.late_bias != nullptr) v = v + LoadVec(middle.late_bias + j);
       }
       if constexpr (kAdds) v = v + addend[(j - first) / kLanes];
-      if ((kAdds || kMiddle) && clamps_again_) v = Clamped(v, f_.second);
+      if ((kAdds || kMiddles > 0) && clamps_again_) v = Clamped(v, f_.second);
       if constexpr (kNarrows) v = narrow_.template Narrowed<kDivides>(v, &far);
       StoreResult<kResult>(v, to + j * BytesOf(kResult), first + columns - j);
     }
@@ -247,11 +250,11 @@ class Finisher {
   }
 
   const IntegerFinish& f_;
-  const NarrowVecs middle_;
+  const NarrowVecs middles_[kMaxMiddles];
   const NarrowVecs narrow_;
   const bool clamps_;
   const bool clamps_again_;
-  const bool divides_;
+  bool divides_;
 };
 
 inline void CopySums(const IntegerFinish&, const FinishRows& rows) {
@@ -263,29 +266,29 @@ inline void CopySums(const IntegerFinish&, const FinishRows& rows) {
 
 using FinishFn = void (*)(const IntegerFinish& f, const FinishRows& rows);
 
-template <IntegerResult kResult, bool kMiddle>
+template <IntegerResult kResult, int kMiddles>
 inline FinishFn FindFinishFor(IntegerResult addend) {
   switch (addend) {
     case IntegerResult::kF32:
-      return Finisher<kResult, IntegerResult::kF32, kMiddle>::Run;
+      return Finisher<kResult, IntegerResult::kF32, kMiddles>::Run;
     case IntegerResult::kU8:
-      return Finisher<kResult, IntegerResult::kU8, kMiddle>::Run;
+      return Finisher<kResult, IntegerResult::kU8, kMiddles>::Run;
     case IntegerResult::kI8:
-      return Finisher<kResult, IntegerResult::kI8, kMiddle>::Run;
+      return Finisher<kResult, IntegerResult::kI8, kMiddles>::Run;
     default:
-      return Finisher<kResult, IntegerResult::kI32, kMiddle>::Run;
+      return Finisher<kResult, IntegerResult::kI32, kMiddles>::Run;
   }
 }
 
-template <bool kMiddle>
+template <int kMiddles>
 inline FinishFn FindFinishTo(const IntegerFinish& f) {
   switch (f.result) {
     case IntegerResult::kF32:
-      return FindFinishFor<IntegerResult::kF32, kMiddle>(f.addend_kind);
+      return FindFinishFor<IntegerResult::kF32, kMiddles>(f.addend_kind);
     case IntegerResult::kU8:
-      return FindFinishFor<IntegerResult::kU8, kMiddle>(f.addend_kind);
+      return FindFinishFor<IntegerResult::kU8, kMiddles>(f.addend_kind);
     case IntegerResult::kI8:
-      return FindFinishFor<IntegerResult::kI8, kMiddle>(f.addend_kind);
+      return FindFinishFor<IntegerResult::kI8, kMiddles>(f.addend_kind);
     default:
       return CopySums;
   }
@@ -293,7 +296,10 @@ inline FinishFn FindFinishTo(const IntegerFinish& f) {
 
 // For all of them.
 inline FinishFn FindAnyFinish(const IntegerFinish& f) {
-  return f.has_middle ? FindFinishTo<true>(f) : FindFinishTo<false>(f);
+  static_assert(kMaxMiddles == 2);
+  return f.middles == 0   ? FindFinishTo<0>(f)
+         : f.middles == 1 ? FindFinishTo<1>(f)
+                          : FindFinishTo<2>(f);
 }
 
 }  // namespace

@@ -191,9 +191,9 @@ int64_t RunWhole(const IntegerPanel& p) {
 
 using WholeFn = int64_t (*)(const IntegerPanel& p);
 
-template <bool kMiddle, IntegerResult kAddend>
+template <IntegerResult kAddend, int kMiddles>
 WholeFn FindWholeOf(int vectors) {
-  using Finisher = UnitFinisher<IntegerResult::kU8, kAddend, kMiddle>;
+  using Finisher = UnitFinisher<IntegerResult::kU8, kAddend, kMiddles>;
   switch (vectors) {
     case 1:
       return RunWhole<Finisher, 1>;
@@ -208,17 +208,20 @@ WholeFn FindWholeOf(int vectors) {
   }
 }
 
+template <IntegerResult kAddend>
+WholeFn FindWholeFor(const IntegerPanel& p) {
+  return p.finish.middles == 0   ? FindWholeOf<kAddend, 0>(p.vectors)
+         : p.finish.middles == 1 ? FindWholeOf<kAddend, 1>(p.vectors)
+                                 : FindWholeOf<kAddend, 2>(p.vectors);
+}
+
 // Null: the sums go through memory. Most bytes are u8.
 WholeFn FindWhole(const IntegerPanel& p) {
   const IntegerFinish& f = p.finish;
   if (!f.unit.fits || f.result != IntegerResult::kU8 || f.table != nullptr) return nullptr;
-  if (f.addend_kind == IntegerResult::kI32) {
-    return f.has_middle ? FindWholeOf<true, IntegerResult::kI32>(p.vectors)
-                        : FindWholeOf<false, IntegerResult::kI32>(p.vectors);
-  }
-  if (f.addend_kind != IntegerResult::kU8) return nullptr;
-  return f.has_middle ? FindWholeOf<true, IntegerResult::kU8>(p.vectors)
-                      : FindWholeOf<false, IntegerResult::kU8>(p.vectors);
+  if (f.addend_kind == IntegerResult::kI32) return FindWholeFor<IntegerResult::kI32>(p);
+  if (f.addend_kind == IntegerResult::kU8) return FindWholeFor<IntegerResult::kU8>(p);
+  return nullptr;
 }
 
 void Run(const IntegerPanel& p) {

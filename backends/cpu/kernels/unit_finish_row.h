@@ -165,18 +165,15 @@ class BytePacker {
 };
 
 // As Finisher, for what `f.unit` describes.
-template <IntegerResult kResult, IntegerResult kAddend, bool kMiddle>
+template <IntegerResult kResult, IntegerResult kAddend, int kMiddles>
 class UnitFinisher {
  public:
   explicit UnitFinisher(const IntegerFinish& f)
       : f_(f),
         packer_(f.unit),
-        middle_least_(Splat(f.unit.middle_least)),
-        middle_most_(Splat(f.unit.middle_most)),
-        wide_scale_(Splat(f.wide_scale)),
+        middles_{Middle(f, 0), Middle(f, 1)},
         addend_scale_(Splat(f.addend_scale)),
         addend_zero_point_(Ints{} + static_cast<int>(f.addend_zero_point)),
-        has_late_bias_(f.late_bias != nullptr),
         clamps_(!kNarrows && !f.second.is_open()) {}
 
   // kM rows from `row` on, whose sums are in registers.
@@ -231,6 +228,16 @@ class UnitFinisher {
     return kNarrows ? kPieceVectors / kVectors : 1;
   }
 
+  struct Middle {
+    Middle(const IntegerFinish& f, int m)
+        : least(Splat(f.unit.middle[m].least)),
+          most(Splat(f.unit.middle[m].most)),
+          wide_scale(Splat(f.middle[m].wide_scale)),
+          late_bias(f.middle[m].late_bias) {}
+    const Vec least, most, wide_scale;
+    const float* const late_bias;
+  };
+
   // The constants of some columns.
   template <int kVectors>
   struct Columns {
@@ -279,7 +286,10 @@ class UnitFinisher {
       for (int k = 0; k < kVectors; ++k) {
         Vec& result = v[r * kVectors + k];
         result = __builtin_convertvector(sums_at(r, k), Vec) * columns.scale[k] + columns.bias[k];
-        if constexpr (kMiddle) result = Widened(result, first + k * kLanes);
+#pragma GCC unroll 2
+        for (int m = 0; m < kMiddles; ++m) {
+          result = Widened(result, middles_[m], first + k * kLanes);
+        }
         if constexpr (kAdds) {
           const int64_t left = Left<kVectors>(k, count);
           result = result + Addend(addend + k * kLanes * BytesOf(kAddend), left);
@@ -297,12 +307,12 @@ class UnitFinisher {
   }
 
   // Narrowed and widened again, with the late bias.
-  Vec Widened(Vec v, int64_t column) const {
-    v = LowerTo(RaiseTo(RoundEven(v), middle_least_), middle_most_);
+  static Vec Widened(Vec v, const Middle& middle, int64_t column) {
+    v = LowerTo(RaiseTo(RoundEven(v), middle.least), middle.most);
     // An integer has no zero with a sign.
     if constexpr (!kNarrows) v = v + Vec{};
-    v = v * wide_scale_;
-    return has_late_bias_ ? v + LoadVec(f_.late_bias + column) : v;
+    v = v * middle.wide_scale;
+    return middle.late_bias == nullptr ? v : v + LoadVec(middle.late_bias + column);
   }
 
   Vec Addend(const uint8_t* from, int64_t left) const {
@@ -329,46 +339,47 @@ class UnitFinisher {
 
   const IntegerFinish& f_;
   const BytePacker<kResult == IntegerResult::kI8> packer_;
-  const Vec middle_least_, middle_most_, wide_scale_, addend_scale_;
+  const Middle middles_[kMaxMiddles];
+  const Vec addend_scale_;
   const Ints addend_zero_point_;
-  const bool has_late_bias_;
   const bool clamps_;
 };
 
-template <IntegerResult kResult, bool kMiddle>
+template <IntegerResult kResult, int kMiddles>
 inline FinishFn FindUnitFinishFor(IntegerResult addend) {
   switch (addend) {
     case IntegerResult::kF32:
       // Floats may be too large to become integers at once.
       if constexpr (kResult == IntegerResult::kF32) {
-        return UnitFinisher<kResult, IntegerResult::kF32, kMiddle>::Run;
+        return UnitFinisher<kResult, IntegerResult::kF32, kMiddles>::Run;
       }
-      return Finisher<kResult, IntegerResult::kF32, kMiddle>::Run;
+      return Finisher<kResult, IntegerResult::kF32, kMiddles>::Run;
     case IntegerResult::kU8:
-      return UnitFinisher<kResult, IntegerResult::kU8, kMiddle>::Run;
+      return UnitFinisher<kResult, IntegerResult::kU8, kMiddles>::Run;
     case IntegerResult::kI8:
-      return UnitFinisher<kResult, IntegerResult::kI8, kMiddle>::Run;
+      return UnitFinisher<kResult, IntegerResult::kI8, kMiddles>::Run;
     default:
-      return UnitFinisher<kResult, IntegerResult::kI32, kMiddle>::Run;
+      return UnitFinisher<kResult, IntegerResult::kI32, kMiddles>::Run;
   }
 }
 
-template <IntegerResult kResult>
-inline FinishFn FindUnitFinishOf(const IntegerFinish& f) {
-  return f.has_middle ? FindUnitFinishFor<kResult, true>(f.addend_kind)
-                      : FindUnitFinishFor<kResult, false>(f.addend_kind);
+template <int kMiddles>
+inline FinishFn FindUnitFinishTo(const IntegerFinish& f) {
+  switch (f.result) {
+    case IntegerResult::kU8:
+      return FindUnitFinishFor<IntegerResult::kU8, kMiddles>(f.addend_kind);
+    case IntegerResult::kI8:
+      return FindUnitFinishFor<IntegerResult::kI8, kMiddles>(f.addend_kind);
+    default:
+      return FindUnitFinishFor<IntegerResult::kF32, kMiddles>(f.addend_kind);
+  }
 }
 
 inline FinishFn FindFinish(const IntegerFinish& f) {
   if (!f.unit.fits) return FindAnyFinish(f);
-  switch (f.result) {
-    case IntegerResult::kU8:
-      return FindUnitFinishOf<IntegerResult::kU8>(f);
-    case IntegerResult::kI8:
-      return FindUnitFinishOf<IntegerResult::kI8>(f);
-    default:
-      return FindUnitFinishFor<IntegerResult::kF32, true>(f.addend_kind);
-  }
+  return f.middles == 0   ? FindUnitFinishTo<0>(f)
+         : f.middles == 1 ? FindUnitFinishTo<1>(f)
+                          : FindUnitFinishTo<2>(f);
 }
 
 }  // namespace

@@ -128,7 +128,7 @@ class DepthwiseLinesCall : public LibraryCall {
     IntegerFinish& finish = line->finish;
     finish = shape_.finish->Read(memory.args, channels_, whole_,
                                  reinterpret_cast<float*>(scratch + finish_at_));
-    const bool plain = finish.unit.fits && y_bytes_ == 1 && !finish.has_middle &&
+    const bool plain = finish.unit.fits && y_bytes_ == 1 && finish.middles == 0 &&
                        finish.addend_kind == IntegerResult::kI32;
     if (!plain) return;
     auto* ordered = reinterpret_cast<float*>(scratch + ordered_at_);

@@ -47,6 +47,7 @@ class FinishReader {
         return std::nullopt;
       }
     }
+    EndWidening();
     const Store& store = request_.kernel.nests[0].stages[0].stores[0];
     if (store.value != last_ || !HasResultStrides(store.access) ||
         value_of_(store.access.offset) != 0) {
@@ -67,7 +68,7 @@ class FinishReader {
     kScaled,
     kBias,
     kFirstClamp,
-    kWidened,  // The middle is narrowed, and wide again.
+    kWidened,  // A middle is narrowed, and wide again.
     kLateBias,
     kAddend,
     kSecondClamp,
@@ -91,6 +92,7 @@ class FinishReader {
 
   bool Take(int i) {
     const Instr& instr = body_[i];
+    if (instr.op != ScalarOp::kMul) EndWidening();
     if (instr.op == ScalarOp::kLt) return TakeComparison(i);
     if (instr.op == ScalarOp::kSelect) return TakeRelu(i);
     const int other = OtherOf(instr);
@@ -158,33 +160,43 @@ class FinishReader {
     if (at_ == kConverted) return Reach(kScaled) && Read(other, &found_.scale);
     const std::optional<double> scale = Number(other);
     if (at_ != kFloat || !scale) return false;
-    found_.finish.wide_scale = static_cast<float>(*scale);
+    Middle().wide_scale = static_cast<float>(*scale);
     return Reach(kWidened);
   }
+
+  // The floats of a middle that are not scaled.
+  void EndWidening() {
+    if (at_ == kFloat) at_ = kWidened;
+  }
+
+  // The last one.
+  IntegerFinish::Middle& Middle() { return found_.finish.middle[found_.finish.middles - 1]; }
 
   // The zero point that is subtracted from the middle's 8 bits.
   bool TakeCenter(int other) {
     const std::optional<double> zero_point = Number(other);
     if (at_ != kI32 || !zero_point || *zero_point < -128 || *zero_point > 255) return false;
-    found_.finish.wide_zero_point = static_cast<float>(*zero_point);
+    Middle().wide_zero_point = static_cast<float>(*zero_point);
     return Reach(kCentered);
   }
 
-  // What was narrowed is widened again: it was the middle.
+  // What was narrowed is widened again: it was a middle.
   bool TakeWiden(const Instr& instr) {
     IntegerFinish& finish = found_.finish;
     if (at_ == kNarrowed) {
-      if (finish.has_middle || found_.addend >= 0) return false;
-      finish.has_middle = true;
-      finish.middle = std::exchange(finish.narrow, {});
-      found_.middle = std::exchange(found_.narrow, {});
+      // The second clamp belongs to the result.
+      if (finish.middles == kMaxMiddles || found_.addend >= 0 || !finish.second.is_open()) {
+        return false;
+      }
+      found_.middle[finish.middles++] = std::exchange(found_.narrow, {});
+      Middle().narrow = std::exchange(finish.narrow, {});
     }
     if (instr.dtype == DType::kI32) return at_ == kNarrowed && Reach(kI32);
     return instr.dtype == DType::kF32 && Reach(kFloat);
   }
 
   bool TakeConvert(const Instr& instr) {
-    if (at_ >= kNarrowed) return at_ != kFloat && TakeWiden(instr);
+    if (at_ >= kNarrowed) return TakeWiden(instr);
     if (at_ <= kSumBias) return instr.dtype == DType::kF32 && Reach(kConverted);
     const bool unsigned_bytes = instr.dtype == DType::kU8;
     if (at_ != kRange || (!unsigned_bytes && instr.dtype != DType::kI8)) return false;
@@ -203,7 +215,9 @@ class FinishReader {
       return Reach(kZeroPoint) && ReadOne(other, &found_.narrow.zero_point);
     }
     if (at_ == kScaled && Read(other, &found_.bias)) return Reach(kBias);
-    if (at_ == kWidened && Read(other, &found_.late_bias)) return Reach(kLateBias);
+    if (at_ == kWidened && Read(other, &found_.late_bias[found_.finish.middles - 1])) {
+      return Reach(kLateBias);
+    }
     return at_ >= kConverted && at_ < kAddend && Reach(kAddend) && TakeAddend(other);
   }
 
@@ -391,7 +405,7 @@ class UnitFinder {
   struct Largest {
     float scale = 0;
     float bias = 0;
-    float late_bias = 0;
+    float late_bias[kMaxMiddles] = {};
   };
   UnitFinder(const IntegerFinish& finish, const Largest& largest) : f_(finish), largest_(largest) {}
 
@@ -399,13 +413,15 @@ class UnitFinder {
     IntegerFinish::Unit unit;
     if (!f_.all_finite || !FitsSteps() || !FitsRange()) return unit;
     unit.fits = true;
-    if (f_.has_middle) {
-      const float zero_point = f_.middle.zero_point;
-      unit.middle_least = Limited(f_.middle, f_.first.least) - zero_point;
-      unit.middle_most = Limited(f_.middle, f_.first.most) - zero_point;
+    for (int m = 0; m < f_.middles; ++m) {
+      const IntegerFinish::Narrow& narrow = f_.middle[m].narrow;
+      // Between the middles is no clamp.
+      const IntegerFinish::Clamp clamp = m == 0 ? f_.first : IntegerFinish::Clamp();
+      unit.middle[m].least = Limited(narrow, clamp.least) - narrow.zero_point;
+      unit.middle[m].most = Limited(narrow, clamp.most) - narrow.zero_point;
     }
     if (!Narrows()) return unit;
-    const bool has_second = f_.has_middle || Adds();
+    const bool has_second = f_.middles > 0 || Adds();
     const IntegerFinish::Clamp& clamp = has_second ? f_.second : f_.first;
     unit.zero_point = static_cast<int16_t>(f_.narrow.zero_point);
     unit.least = static_cast<uint8_t>(static_cast<int>(Limited(f_.narrow, clamp.least)));
@@ -430,23 +446,29 @@ class UnitFinder {
   bool FitsSteps() const {
     if (f_.result != IntegerResult::kF32 && !Narrows()) return false;
     const bool has_narrow = Narrows() && f_.narrow.step == 1;
-    const bool has_middle =
-        f_.has_middle && f_.middle.step == 1 && f_.middle.zero_point == f_.wide_zero_point;
-    if (f_.has_middle != has_middle || Narrows() != has_narrow) return false;
+    if (Narrows() != has_narrow) return false;
+    for (int m = 0; m < f_.middles; ++m) {
+      const IntegerFinish::Middle& middle = f_.middle[m];
+      if (middle.narrow.step != 1 || middle.narrow.zero_point != middle.wide_zero_point) {
+        return false;
+      }
+    }
     // A clamp before the addend limits another number than the bytes.
-    return has_middle || (has_narrow && (!Adds() || f_.first.is_open()));
+    return f_.middles > 0 || (has_narrow && (!Adds() || f_.first.is_open()));
   }
 
   bool FitsRange() const {
     constexpr double kMostSum = 2147483648.0;
     constexpr double kMostByte = 512;  // Less its zero point.
-    double first = kMostSum * largest_.scale + largest_.bias;
-    if (!(first <= kMost)) return false;
+    double most = kMostSum * largest_.scale + largest_.bias;
+    for (int m = 0; m < f_.middles; ++m) {
+      if (!(most <= kMost)) return false;
+      most = kMostByte * std::abs(f_.middle[m].wide_scale) + largest_.late_bias[m];
+    }
     if (!Narrows()) return true;
     if (f_.addend_kind == IntegerResult::kF32) return false;
-    if (f_.has_middle) first = kMostByte * std::abs(f_.wide_scale) + largest_.late_bias;
-    if (Adds()) first += kMostByte * std::abs(f_.addend_scale);
-    return first <= kMost;
+    if (Adds()) most += kMostByte * std::abs(f_.addend_scale);
+    return most <= kMost;
   }
 
   const IntegerFinish& f_;
@@ -507,24 +529,29 @@ IntegerFinish FoundFinish::Read(absl::Span<void* const> args, int64_t real, int6
   if (table) read.table = table->data();
   read.scale = scratch;
   read.bias = scratch + columns;
-  if (late_bias.arg >= 0 || late_bias.value != 0) read.late_bias = scratch + 2 * columns;
   std::fill(scratch, scratch + ScratchFloats(columns), 0.0f);
   ReadColumns(scale, args, real, scratch);
   ReadColumns(bias, args, real, scratch + columns);
-  ReadColumns(late_bias, args, real, scratch + 2 * columns);
-  const UnitFinder::Largest largest = {
-      LargestMagnitude(scratch, real), LargestMagnitude(scratch + columns, real),
-      read.late_bias == nullptr ? 0 : LargestMagnitude(read.late_bias, real)};
+  UnitFinder::Largest largest;
+  largest.scale = LargestMagnitude(scratch, real);
+  largest.bias = LargestMagnitude(scratch + columns, real);
+  for (int m = 0; m < read.middles; ++m) {
+    if (late_bias[m].arg < 0 && late_bias[m].value == 0) continue;
+    float* own = scratch + (2 + m) * columns;
+    ReadColumns(late_bias[m], args, real, own);
+    largest.late_bias[m] = LargestMagnitude(own, real);
+    read.middle[m].late_bias = own;
+  }
   read.all_finite = std::isfinite(largest.scale) && std::isfinite(largest.bias);
   const auto narrows = [&](const Narrow& from, IntegerFinish::Narrow* to) {
     to->step = static_cast<float>(from.step.At(0, args));
     to->zero_point = static_cast<float>(from.zero_point.At(0, args));
   };
-  narrows(middle, &read.middle);
+  for (int m = 0; m < read.middles; ++m) narrows(middle[m], &read.middle[m].narrow);
   narrows(narrow, &read.narrow);
   const bool is_narrow = read.result == IntegerResult::kU8 || read.result == IntegerResult::kI8;
-  if (read.has_middle) {
-    OpenCovered(read.middle, &read.first);
+  if (read.middles > 0) {
+    OpenCovered(read.middle[0].narrow, &read.first);
   } else if (is_narrow && addend < 0) {
     OpenCovered(read.narrow, &read.first);
   }

@@ -31,22 +31,23 @@ struct FoundFinish {
   FinishOperand sum_bias;
   FinishOperand scale;
   FinishOperand bias;
-  // Added behind the middle; a value of 0 and no argument: nothing.
-  FinishOperand late_bias;
+  // Added behind each middle; a value of 0 and no argument: nothing.
+  FinishOperand late_bias[kMaxMiddles];
   int addend = -1;  // An argument with the strides of the result.
   int64_t addend_offset = 0;
-  // Of what is narrowed to 8 bits: the middle and the result.
+  // Of what is narrowed to 8 bits: the middles and the result.
   struct Narrow {
     FinishOperand step = {1};
     FinishOperand zero_point;
   };
-  Narrow middle, narrow;
+  Narrow middle[kMaxMiddles];
+  Narrow narrow;
   std::optional<std::array<uint8_t, kByteValues>> table;  // As in IntegerFinish.
   // Its clamps, kinds and numbers, without pointers and without what the operands above hold.
   IntegerFinish finish;
 
   // Floats of scratch for `columns`, which are whole vectors.
-  static int64_t ScratchFloats(int64_t columns) { return 3 * columns; }
+  static int64_t ScratchFloats(int64_t columns) { return (2 + kMaxMiddles) * columns; }
   // With the operands read for `real` columns; the others get zeros.
   IntegerFinish Read(absl::Span<void* const> args, int64_t real, int64_t columns,
                      float* scratch) const;

@@ -192,7 +192,9 @@ IntegerFinish FinishAt(IntegerFinish finish, int64_t result, int64_t column) {
   if (finish.result == IntegerResult::kI32) return finish;
   finish.scale += column;
   finish.bias += column;
-  if (finish.late_bias != nullptr) finish.late_bias += column;
+  for (IntegerFinish::Middle& middle : finish.middle) {
+    if (middle.late_bias != nullptr) middle.late_bias += column;
+  }
   if (finish.addend != nullptr) {
     finish.addend =
         static_cast<const char*>(finish.addend) + result * ResultBytes(finish.addend_kind);

@@ -225,7 +225,14 @@ const Chain kChains[] = {
   %5 = mul(%4, %b)
   %v = quantize_linear(%5, %t, %zu, dtype=u8))",
      false},
-    // Twice is left to the kernel.
+    {"middle_unscaled", "u8", R"(
+  %t = constant(dense<1.0>) : f32[]
+  %0 = convert(%s, dtype=f32)
+  %1 = mul(%0, %c)
+  %2 = quantize_linear(%1, %step, %zu, dtype=u8)
+  %3 = dequantize_linear(%2, %t, %zu)
+  %4 = add(%b, %3)
+  %v = quantize_linear(%4, %t, %zu, dtype=u8))"},
     {"two_middles", "f32", R"(
   %t = constant(dense<0.37>) : f32[]
   %0 = convert(%s, dtype=f32)
@@ -234,7 +241,45 @@ const Chain kChains[] = {
   %3 = dequantize_linear(%2, %t, %zu)
   %4 = quantize_linear(%3, %step, %zi, dtype=i8)
   %5 = dequantize_linear(%4, %t, %zi)
-  %v = add(%5, %b))",
+  %v = add(%5, %b))"},
+    // As transformers have it in front of the next norm.
+    {"two_middles_add", "u8", R"(
+  %t = constant(dense<0.37>) : f32[]
+  %r = constant(dense<3.0>) : f32[]
+  %0 = convert(%s, dtype=f32)
+  %1 = mul(%0, %c)
+  %2 = quantize_linear(%1, %step, %zu, dtype=u8)
+  %3 = dequantize_linear(%2, %t, %zu)
+  %4 = add(%3, %b)
+  %5 = quantize_linear(%4, %t, %zu, dtype=u8)
+  %6 = dequantize_linear(%5, %t, %zu)
+  %7 = dequantize_linear(%q, %r, %zu)
+  %8 = add(%7, %6)
+  %v = quantize_linear(%8, %step, %zu, dtype=u8))"},
+    // Three times is left to the kernel, and so is a clamp between two.
+    {"three_middles", "f32", R"(
+  %t = constant(dense<0.37>) : f32[]
+  %0 = convert(%s, dtype=f32)
+  %1 = mul(%0, %c)
+  %2 = quantize_linear(%1, %step, %zu, dtype=u8)
+  %3 = dequantize_linear(%2, %t, %zu)
+  %4 = quantize_linear(%3, %step, %zi, dtype=i8)
+  %5 = dequantize_linear(%4, %t, %zi)
+  %6 = quantize_linear(%5, %t, %zu, dtype=u8)
+  %7 = dequantize_linear(%6, %step, %zu)
+  %v = add(%7, %b))",
+     false},
+    {"clamp_between", "u8", R"(
+  %t = constant(dense<0.37>) : f32[]
+  %0 = convert(%s, dtype=f32)
+  %1 = mul(%0, %c)
+  %2 = quantize_linear(%1, %step, %zu, dtype=u8)
+  %3 = dequantize_linear(%2, %t, %zu)
+  %4 = relu(%3)
+  %5 = quantize_linear(%4, %t, %zi, dtype=i8)
+  %6 = dequantize_linear(%5, %t, %zi)
+  %7 = add(%6, %b)
+  %v = quantize_linear(%7, %step, %zu, dtype=u8))",
      false},
     // Functions are left to the kernel.
     {"sigmoid", "u8", R"(
