@@ -1,5 +1,6 @@
 #include "backends/cpu/library/integer_batch_call.h"
 
+#include <emmintrin.h>
 #include <omp.h>
 
 #include <algorithm>
@@ -20,6 +21,21 @@ std::vector<int64_t> MatrixOffsets(const ByteRows& rows) {
   std::vector<int64_t> offsets(batch.rows());
   for (size_t b = 0; b < offsets.size(); ++b) offsets[b] = batch.OffsetOf(static_cast<int64_t>(b));
   return offsets;
+}
+
+// The sum of `n` bytes; it wraps.
+uint32_t SumOf(const uint8_t* bytes, int64_t n) {
+  constexpr int64_t kStep = 16;
+  __m128i sums = _mm_setzero_si128();
+  int64_t k = 0;
+  for (; k + kStep <= n; k += kStep) {
+    const __m128i some = _mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes + k));
+    sums = _mm_add_epi64(sums, _mm_sad_epu8(some, _mm_setzero_si128()));
+  }
+  sums = _mm_add_epi64(sums, _mm_unpackhi_epi64(sums, sums));
+  auto sum = static_cast<uint32_t>(_mm_cvtsi128_si32(sums));
+  for (; k < n; ++k) sum += bytes[k];
+  return sum;
 }
 
 // As bytes that are multiplied have it: u8 for the first operand, i8 for the second.
@@ -171,7 +187,7 @@ class IntegerBatchCall : public LibraryCall {
       panel.row_start = row_start;
     }
     auto* offsets = reinterpret_cast<int64_t*>(own + offsets_at_);
-    for (int64_t i = 0; i < rows_ * taps_; ++i) offsets[i] = i / taps_ * x_row_;
+    for (int64_t i = 0; i < rows_; ++i) std::fill_n(offsets + i * taps_, taps_, i * x_row_);
     panel.offsets = offsets;
     const int64_t at = y_at_[matrix] + first;
     panel.finish = FinishAt(job.finish, at, first);
@@ -211,9 +227,7 @@ class IntegerBatchCall : public LibraryCall {
 
   void SumRows(const uint8_t* x, int8_t w_zero, int32_t* row_start) const {
     for (int64_t i = 0; i < rows_; ++i) {
-      const uint8_t* row = x + i * x_row_;
-      uint32_t sum = 0;
-      for (int64_t k = 0; k < depth_; ++k) sum += row[k];
+      const uint32_t sum = SumOf(x + i * x_row_, depth_);
       row_start[i] = static_cast<int32_t>(0u - sum * static_cast<uint32_t>(w_zero));
     }
   }
