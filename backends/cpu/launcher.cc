@@ -160,6 +160,23 @@ class CopyCode : public StepCode {
   const CpuLauncher& launcher_;
 };
 
+class RunCopyCode : public StepCode {
+ public:
+  RunCopyCode(RunCopy copy, int threads) : copy_(std::move(copy)), threads_(threads) {}
+
+  absl::Status Launch(const LaunchMemory& memory) override {
+    CopyRuns(copy_, threads_, static_cast<const char*>(memory.all[0]),
+             static_cast<char*>(memory.all[1]));
+    return absl::OkStatus();
+  }
+  const char* runner() const override { return "runs"; }
+  int threads() const override { return threads_; }
+
+ private:
+  const RunCopy copy_;
+  const int threads_;
+};
+
 // --- Library calls -----------------------------------------------------------------------
 
 class LibraryCode : public StepCode {
@@ -381,6 +398,9 @@ absl::StatusOr<std::unique_ptr<StepCode>> CpuLauncher::Compile(const StepRequest
 
 absl::StatusOr<std::unique_ptr<StepCode>> CpuLauncher::CompileCopy(const RunView& from,
                                                                    const RunView& to) {
+  if (auto runs = FindRunCopy(from, to)) {
+    return std::make_unique<RunCopyCode>(*std::move(runs), threads);
+  }
   auto program = cpu::CompileCopy(from, to, *table);
   // 4-bit elements are copied through host tensors.
   if (!program.ok()) return nullptr;

@@ -1,5 +1,7 @@
 #include "backends/cpu/interpreter/copy.h"
 
+#include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -22,6 +24,20 @@ DType BitsOf(DType dtype) {
     default:
       return DType::kU64;
   }
+}
+
+// Bytes of a run: a vector at least; longer runs are left to the program.
+constexpr int64_t kLeastRun = 16;
+constexpr int64_t kMostRun = 2048;
+// Bytes that are worth several threads.
+constexpr int64_t kShare = 1 << 17;
+
+// The last vector overlaps the one before.
+void CopyRun(const char* from, int64_t bytes, char* to) {
+  for (int64_t k = 0; k + kLeastRun < bytes; k += kLeastRun) {
+    std::memcpy(to + k, from + k, kLeastRun);
+  }
+  std::memcpy(to + bytes - kLeastRun, from + bytes - kLeastRun, kLeastRun);
 }
 
 std::vector<SymInt> Scaled(const std::vector<int64_t>& strides, int64_t by, bool halves) {
@@ -69,6 +85,58 @@ absl::StatusOr<TileProgram> CompileCopy(const RunView& from, const RunView& to,
   // A copy reduces nothing, so its result does not depend on the target.
   kernel.schedule = DecideSchedule(kernel, Target());
   return CompileTiles(kernel, table, [](SymInt) { return std::nullopt; });
+}
+
+std::optional<RunCopy> FindRunCopy(const RunView& from, const RunView& to) {
+  if (from.dtype != to.dtype || DTypeBits(from.dtype) < 8) return std::nullopt;
+  const int64_t element = DTypeBits(from.dtype) / 8;
+  RunCopy copy;
+  copy.bytes = element;
+  for (size_t d = from.dims.size(); d-- > 0;) {
+    const int64_t size = from.dims[d];
+    const int64_t step = from.strides[d] * element;
+    const int64_t to_step = to.strides[d] * element;
+    if (size == 0) return std::nullopt;
+    if (size == 1) continue;
+    if (copy.dims.empty() && step == copy.bytes && to_step == copy.bytes) {
+      copy.bytes *= size;
+    } else if (!copy.dims.empty() && step == copy.from.back() * copy.dims.back() &&
+               to_step == copy.to.back() * copy.dims.back()) {
+      copy.dims.back() *= size;
+    } else {
+      copy.dims.push_back(size);
+      copy.from.push_back(step);
+      copy.to.push_back(to_step);
+    }
+  }
+  if (copy.bytes < kLeastRun || copy.bytes > kMostRun) return std::nullopt;
+  std::reverse(copy.dims.begin(), copy.dims.end());
+  std::reverse(copy.from.begin(), copy.from.end());
+  std::reverse(copy.to.begin(), copy.to.end());
+  return copy;
+}
+
+void CopyRuns(const RunCopy& copy, int threads, const char* from, char* to) {
+  // Lines of runs along the last dim.
+  const size_t outer = copy.dims.empty() ? 0 : copy.dims.size() - 1;
+  const int64_t runs = copy.dims.empty() ? 1 : copy.dims.back();
+  const int64_t from_step = copy.dims.empty() ? 0 : copy.from.back();
+  const int64_t to_step = copy.dims.empty() ? 0 : copy.to.back();
+  int64_t lines = 1;
+  for (size_t d = 0; d < outer; ++d) lines *= copy.dims[d];
+#pragma omp parallel for num_threads(threads) if (threads > 1 && lines * runs * copy.bytes > kShare)
+  for (int64_t l = 0; l < lines; ++l) {
+    const char* source = from;
+    char* target = to;
+    int64_t left = l;
+    for (size_t d = outer; d-- > 0; left /= copy.dims[d]) {
+      source += left % copy.dims[d] * copy.from[d];
+      target += left % copy.dims[d] * copy.to[d];
+    }
+    for (int64_t i = 0; i < runs; ++i) {
+      CopyRun(source + i * from_step, copy.bytes, target + i * to_step);
+    }
+  }
 }
 
 }  // namespace weft::cpu
