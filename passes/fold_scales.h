@@ -11,10 +11,10 @@ namespace weft {
 // A quantize_linear with one constant scale s divides its operand by s. Where that operand is a sum
 // of scaled integers and constants, perhaps with clamps, s divides the constants instead:
 //
-//   quantize_linear(c * convert(i) + b, s, z)          quantize_linear((c/s) * convert(i) + b/s, 1,
-//   z) quantize_linear(relu(v), s, z)                     quantize_linear(relu(v/s), 1, z)
-//   quantize_linear(dequantize_linear(q, t, y), s, z)  quantize_linear(dequantize_linear(q, t/s,
-//   y), 1, z)
+//   quantize_linear(c * convert(i) + b, s, z) = quantize_linear((c/s) * convert(i) + b/s, 1, z)
+//   quantize_linear(relu(v), s, z) = quantize_linear(relu(v/s), 1, z)
+//   quantize_linear(dequantize_linear(q, t, y), s, z) =
+//       quantize_linear(dequantize_linear(q, t/s, y), 1, z)
 //
 // Both sides are equal in real arithmetic, so the contract is reassociating. In f32 they differ by
 // less than one before they round to integers (fold_scales/decision.h), so that results differ by
