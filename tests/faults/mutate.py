@@ -96,6 +96,7 @@ FIRST_TESTS = {
         ["//tests/backends/cuda:hazards_test"],
         ["//tests/backends/cuda:samples_test"],
     ],
+    "backends/cpu/interpreter/copy": [["//tests/backends/cpu/interpreter:run_copy_test"]],
     "backends/cpu/kernels/integer_finish": [["//tests/backends/cpu:finished_products_avx2_test"]],
     "backends/cpu/kernels/depthwise": [["//tests/backends/cpu:finished_products_avx2_test"]],
     "backends/cpu/kernels/unit_finish": [["//tests/backends/cpu:finished_products_avx2_test"]],
@@ -225,8 +226,6 @@ BAZEL_TEST = [
     "--test_summary=terse",
     "--test_output=summary",
     "--noshow_progress",
-    # Threads that spin hold up the others, where processors are few.
-    "--test_env=OMP_WAIT_POLICY=passive",
     # What is built of a fault serves once.
     "--noremote_upload_local_results",
 ]
