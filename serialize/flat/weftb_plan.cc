@@ -117,10 +117,14 @@ absl::StatusOr<Plan> ReadPlan(const WeftbFile& file, const WeftbContents::Plan& 
 
 absl::Status AddPlanToWeftb(const Plan& plan, int target, WeftbBuilder* builder) {
   if (plan.constants != nullptr) {
+    std::vector<std::pair<uint64_t, const PlanConstant*>> constants;
     for (const auto& [number, constant] : plan.constants->by_number) {
-      const uint64_t id = constant.tensor.Fingerprint();
-      WEFT_RETURN_IF_ERROR(builder->AddConstant(id, constant.tensor));
-      for (const PackedConstant& packed : constant.packed) {
+      constants.push_back({constant.tensor.Fingerprint(), &constant});
+      WEFT_RETURN_IF_ERROR(builder->AddConstant(constants.back().first, constant.tensor));
+    }
+    // Behind all constants: a program reads either, and pages should not have both.
+    for (const auto& [id, constant] : constants) {
+      for (const PackedConstant& packed : constant->packed) {
         WEFT_RETURN_IF_ERROR(builder->AddPacked(id, packed.layout, packed.data, target));
       }
     }
