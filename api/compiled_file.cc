@@ -24,6 +24,7 @@
 #include "api/version.h"
 #include "backends/cpu/aot/shared_object.h"
 #include "backends/cpu/kernels/isa.h"
+#include "backends/cpu/standalone/needed_kernels.h"
 #include "backends/cpu/standalone/standalone.h"
 #include "backends/cpu/target.h"
 #include "backends/step_reference.h"
@@ -307,6 +308,22 @@ absl::StatusOr<std::vector<std::string>> OpsOutsideRuntime(const std::string& pa
                                                            const std::string& target) {
   WEFT_ASSIGN_OR_RETURN(const CompiledPlan compiled, ReadCompiledPlan(path, target));
   return cpu::MissingOps(compiled.plan);
+}
+
+absl::StatusOr<std::string> ListKernels(const std::string& path) {
+  WEFT_ASSIGN_OR_RETURN(const auto sets, ReadInstructionSets(path, "cpu"));
+  if (sets.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(path, ": there is no plan for cpu"));
+  }
+  std::set<std::string> lines;
+  for (const std::string& set : sets) {
+    WeftbPlanOptions options;
+    options.instruction_sets = {set};
+    WEFT_ASSIGN_OR_RETURN(const CompiledPlan compiled, ReadCompiledPlan(path, "cpu", options));
+    lines.insert(absl::StrCat("isa ", set));
+    for (std::string& line : cpu::NeededKernels(compiled.plan)) lines.insert(std::move(line));
+  }
+  return absl::StrCat(absl::StrJoin(lines, "\n"), "\n");
 }
 
 std::string CompiledCheck::ToString() const {

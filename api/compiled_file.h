@@ -62,6 +62,10 @@ uint64_t HashSource(const Module& module);
 absl::StatusOr<std::vector<std::string>> OpsOutsideRuntime(const std::string& path,
                                                            const std::string& target);
 
+// The kernels and routines that the file's plans for the CPU need, as text: a list that a runtime
+// can be built with (docs/deploy.md).
+absl::StatusOr<std::string> ListKernels(const std::string& path);
+
 struct CompiledCheck {
   int compared = 0;  // Runs of source and plan whose results were compared.
   int refused = 0;   // Runs whose inputs the source refused.

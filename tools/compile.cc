@@ -16,6 +16,7 @@
 #include "api/compiled_file.h"
 #include "api/compiler.h"
 #include "api/model_io.h"
+#include "base/output_file.h"
 #include "base/status_macros.h"
 #include "graph/ir/module.h"
 #include "tools/common/cli.h"
@@ -34,6 +35,7 @@ struct Options {
   std::string compiler = "c++";
   std::string strip;
   bool pack = false;
+  std::string kernels;
   bool check = false;
   int64_t seed = 0;
   std::string log;
@@ -63,6 +65,9 @@ FlagSet MakeFlags(Options* o) {
   flags.Bool("pack", &o->pack,
              "Also write the weights as the routines of the CPU read them: programs start\n"
              "sooner and share them, and the file is larger");
+  flags.String("list-kernels", &o->kernels, "FILE",
+               "Also write a list of the kernels and routines that the plans need, for a\n"
+               "runtime that has no others");
   flags.Bool("check", &o->check,
              "Read the file back and compare it with the model on the reference,\n"
              "for several sizes and seeded inputs; exit status 1 if they differ");
@@ -132,6 +137,10 @@ absl::StatusOr<int> Run(const Options& o, const std::vector<std::string>& positi
                            ? WriteCompiledLibrary(*module, *backend, path, file, o.compiler)
                            : WriteCompiledFile(*module, *backend, path, file));
   WEFT_RETURN_IF_ERROR(Describe(o, path, targets.backend));
+  if (!o.kernels.empty()) {
+    WEFT_ASSIGN_OR_RETURN(const std::string list, ListKernels(path));
+    WEFT_RETURN_IF_ERROR(WriteFile(ResolvePath(o.kernels), list));
+  }
   if (!o.check) return kExitOk;
   WEFT_ASSIGN_OR_RETURN(const CompiledCheck check,
                         CheckCompiledFile(*source, *backend, path, o.seed));

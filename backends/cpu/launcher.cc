@@ -91,7 +91,7 @@ absl::Status KernelCode::Refresh(const SymbolEnv& env) {
   return absl::OkStatus();
 }
 
-ByteMapFn ByteMapFor(Isa isa) { return isa == Isa::kAvx512 ? Avx512ByteMap() : Avx2ByteMap(); }
+ByteMapFn ByteMapFor(Isa isa) { return ForIsa(isa, Avx512ByteMap, Avx2ByteMap); }
 
 // A kernel that is a function of one byte, as a table.
 class ByteTableCode : public StepCode {
@@ -410,7 +410,7 @@ absl::StatusOr<std::unique_ptr<StepCode>> CpuLauncher::CompileCopy(const RunView
 absl::Status CpuLauncher::UseIsa(absl::string_view name) {
   WEFT_ASSIGN_OR_RETURN(isa, ChooseIsa(name));
   vnni = ChooseVnni(name);
-  table = isa == Isa::kAvx512 ? Avx512TileTable() : Avx2TileTable();
+  table = ForIsa(isa, Avx512TileTable, Avx2TileTable);
   // oneDNN finds out by itself what the machine has.
   if (absl::StartsWith(name, IsaName(Isa::kAvx2))) LimitDnn(isa);
   return absl::OkStatus();

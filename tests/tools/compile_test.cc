@@ -70,6 +70,25 @@ TEST_F(CompileTest, WritesASharedObject) {
   EXPECT_THAT(err_, HasSubstr("a shared object has code for cpu, not for cuda"));
 }
 
+TEST_F(CompileTest, WritesPlansForInstructionSets) {
+  for (const char* name : {"sets.weftb", "sets.so"}) {
+    EXPECT_EQ(Run(absl::StrCat("m.weft --target=cpu:avx512,cpu:avx2 --check -o ", name)), 0)
+        << err_;
+    EXPECT_THAT(out_, HasSubstr("runs of source and plan agree"));
+  }
+  EXPECT_EQ(Run("m.weft --target=cpu,reference -o n.weftb"), 2);
+  EXPECT_THAT(err_, HasSubstr("\"cpu,reference\" is not one target"));
+  EXPECT_EQ(Run("m.weft --target=cpu:mmx -o n.weftb"), 2);
+  EXPECT_THAT(err_, HasSubstr("plans are for native, avx2 or avx512, not for \"mmx\""));
+}
+
+TEST_F(CompileTest, ListsKernels) {
+  EXPECT_EQ(Run("m.weft --target=cpu:avx2 --list-kernels=list.txt -o m.weftb"), 0) << err_;
+  EXPECT_EQ(Read("list.txt"), "dtype bool\ndtype f32\ndtype i64\nisa avx2\nroutine matmul\n");
+  EXPECT_EQ(Run("m.weft --target=cuda --list-kernels=list.txt -o m.weftb"), 2);
+  EXPECT_THAT(err_, HasSubstr("m.weftb: there is no plan for cpu"));
+}
+
 TEST_F(CompileTest, Mistakes) {
   EXPECT_EQ(Run("m.weft"), 2);
   EXPECT_THAT(err_, HasSubstr("expected one model and -o FILE.weftb"));

@@ -9,6 +9,8 @@ namespace weft::cpu {
 namespace {
 
 bool Has(Isa isa) {
+  const bool built = isa == Isa::kAvx512 ? HasKernels("isa", "avx512") : HasKernels("isa", "avx2");
+  if (!built) return false;
   __builtin_cpu_init();
   const bool v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
                   __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("f16c");

@@ -7,6 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "backends/cpu/kernels/kernel_list.h"
 
 namespace weft::cpu {
 
@@ -17,12 +18,21 @@ enum class Isa {
 
 absl::string_view IsaName(Isa isa);
 
-// The best set of this machine; Unimplemented for a machine below AVX2.
+// The best set of this machine that the program has code for; Unimplemented for a machine without
+// one.
 absl::StatusOr<Isa> DetectIsa();
 
 // "" or "native" gives the best set; otherwise the named one, which may be followed by "_vnni".
 // InvalidArgument for an unknown name, Unimplemented if the machine lacks the set.
 absl::StatusOr<Isa> ChooseIsa(absl::string_view name);
+
+// What the function for the set returns, of those that the program has.
+template <typename T>
+T ForIsa(Isa isa, T (*avx512)(), T (*avx2)()) {
+  if constexpr (!HasKernels("isa", "avx2")) return avx512();
+  if constexpr (!HasKernels("isa", "avx512")) return avx2();
+  return isa == Isa::kAvx512 ? avx512() : avx2();
+}
 
 // Names of the sets that code for this one may use, the best first: a machine with a set has those
 // before it in the enumeration.

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "backends/cpu/kernels/kernel_list.h"
 #include "backends/cpu/kernels/tile_ops.h"
 
 #if defined(__AVX512VNNI__)
@@ -50,32 +51,42 @@ struct Bool {
   uint8_t value;
 };
 
+// fn(T{}), or `none` if the program does without the kernels of the dtype.
+template <bool kHas, typename T, typename R, typename Fn>
+R VisitIf(R none, Fn fn) {
+  if constexpr (kHas) {
+    return fn(T{});
+  } else {
+    return none;
+  }
+}
+
 // Calls fn(T{}) for the compute dtype; returns `none` for others.
 template <typename R, typename Fn>
 R VisitCompute(DType dtype, R none, Fn fn) {
   switch (dtype) {
     case DType::kF32:
-      return fn(float{});
+      return VisitIf<HasKernels("dtype", "f32"), float>(none, fn);
     case DType::kF64:
-      return fn(double{});
+      return VisitIf<HasKernels("dtype", "f64"), double>(none, fn);
     case DType::kI8:
-      return fn(int8_t{});
+      return VisitIf<HasKernels("dtype", "i8"), int8_t>(none, fn);
     case DType::kI16:
-      return fn(int16_t{});
+      return VisitIf<HasKernels("dtype", "i16"), int16_t>(none, fn);
     case DType::kI32:
-      return fn(int32_t{});
+      return VisitIf<HasKernels("dtype", "i32"), int32_t>(none, fn);
     case DType::kI64:
-      return fn(int64_t{});
+      return VisitIf<HasKernels("dtype", "i64"), int64_t>(none, fn);
     case DType::kU8:
-      return fn(uint8_t{});
+      return VisitIf<HasKernels("dtype", "u8"), uint8_t>(none, fn);
     case DType::kU16:
-      return fn(uint16_t{});
+      return VisitIf<HasKernels("dtype", "u16"), uint16_t>(none, fn);
     case DType::kU32:
-      return fn(uint32_t{});
+      return VisitIf<HasKernels("dtype", "u32"), uint32_t>(none, fn);
     case DType::kU64:
-      return fn(uint64_t{});
+      return VisitIf<HasKernels("dtype", "u64"), uint64_t>(none, fn);
     case DType::kBool:
-      return fn(Bool{});
+      return VisitIf<HasKernels("dtype", "bool"), Bool>(none, fn);
     default:
       return none;
   }

@@ -107,8 +107,7 @@ LibraryCallOr MakeBytePoolingCall(const LibraryStep& step, const LibraryContext&
   }
   window.before.resize(n);
   return std::make_unique<BytePoolingCall>(
-      step, std::move(window), context.isa == Isa::kAvx512 ? Avx512ByteMax() : Avx2ByteMax(),
-      context.threads);
+      step, std::move(window), ForIsa(context.isa, Avx512ByteMax, Avx2ByteMax), context.threads);
 }
 
 }  // namespace weft::cpu

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "backends/cpu/interpreter/copy.h"
 #include "backends/cpu/interpreter/interpreter.h"
+#include "backends/cpu/kernels/kernel_list.h"
 #include "backends/cpu/library/library_internal.h"
 #include "base/align.h"
 #include "base/status_macros.h"
@@ -108,44 +109,75 @@ class ConvertedCall : public LibraryCall {
   int64_t call_at_ = 0;
 };
 
-LibraryCallOr MakeDirectCall(const LibraryStep& step, const LibraryContext& context) {
-  const DType result = step.result.dtype;
-  switch (step.op) {
+// A routine of the target (target.cc), and what makes its calls; null if it is not linked.
+struct Routine {
+  const char* name;
+  LibraryCallOr (*make)(const LibraryStep& step, const LibraryContext& context);
+};
+
+constexpr Routine IfListed(Routine routine) {
+  return {routine.name, HasKernels("routine", routine.name) ? routine.make : nullptr};
+}
+
+constexpr Routine kMatmul = IfListed({"matmul", MakeProductCall});
+constexpr Routine kConvolution = IfListed({"convolution", MakeConvolutionCall});
+constexpr Routine kIntegerMatmul = IfListed({"integer_matmul", MakeIntegerCall});
+constexpr Routine kIntegerConvolution = IfListed({"integer_convolution", MakeIntegerCall});
+constexpr Routine kQuantizedMatmul = IfListed({"quantized_matmul", MakeQuantizedCall});
+constexpr Routine kQuantizedConvolution = IfListed({"quantized_convolution", MakeQuantizedCall});
+constexpr Routine kNbitsMatmul = IfListed({"nbits_matmul", MakeNbitsCall});
+constexpr Routine kAttention = IfListed({"attention", MakeAttentionCall});
+constexpr Routine kPooling = IfListed({"pooling", MakePoolingCall});
+constexpr Routine kBytePooling = IfListed({"byte_pooling", MakeBytePoolingCall});
+constexpr Routine kRecurrent = IfListed({"recurrent", MakeRecurrentCall});
+constexpr Routine kFourier = IfListed({"fourier", MakeFourierTransformCall});
+constexpr Routine kGridSampling = IfListed({"grid_sampling", MakeGridSamplerCall});
+constexpr Routine kInterpolation = IfListed({"interpolation", MakeInterpolateCall});
+constexpr Routine kFold = IfListed({"fold", MakeFoldCall});
+constexpr Routine kRoll = IfListed({"roll", MakeRollCall});
+
+Routine RoutineFor(RoutineOp op, DType result) {
+  switch (op) {
     case RoutineOp::kMatmul:
     case RoutineOp::kLinear:
-      return result == DType::kI32 ? MakeIntegerCall(step, context)
-                                   : MakeProductCall(step, context);
+      return result == DType::kI32 ? kIntegerMatmul : kMatmul;
     case RoutineOp::kConvolution:
-      return result == DType::kI32 ? MakeIntegerCall(step, context)
-                                   : MakeConvolutionCall(step, context);
+      return result == DType::kI32 ? kIntegerConvolution : kConvolution;
     case RoutineOp::kMatmulInteger:
+      return kQuantizedMatmul;
     case RoutineOp::kConvolutionInteger:
-      return MakeQuantizedCall(step, context);
+      return kQuantizedConvolution;
     case RoutineOp::kMatmulNbits:
-      return MakeNbitsCall(step, context);
+      return kNbitsMatmul;
     case RoutineOp::kAttention:
-      return MakeAttentionCall(step, context);
+      return kAttention;
     case RoutineOp::kMaxPool:
     case RoutineOp::kAvgPool:
-      return result == DType::kU8 || result == DType::kI8 ? MakeBytePoolingCall(step, context)
-                                                          : MakePoolingCall(step, context);
+      return result == DType::kU8 || result == DType::kI8 ? kBytePooling : kPooling;
     case RoutineOp::kLstm:
     case RoutineOp::kGru:
     case RoutineOp::kRnn:
-      return MakeRecurrentCall(step, context);
+      return kRecurrent;
     case RoutineOp::kDft:
     case RoutineOp::kStft:
-      return MakeFourierTransformCall(step, context);
+      return kFourier;
     case RoutineOp::kGridSampler:
-      return MakeGridSamplerCall(step, context);
+      return kGridSampling;
     case RoutineOp::kInterpolate:
-      return MakeInterpolateCall(step, context);
+      return kInterpolation;
     case RoutineOp::kCol2Im:
-      return MakeFoldCall(step, context);
+      return kFold;
     case RoutineOp::kRoll:
-      return MakeRollCall(step, context);
+      return kRoll;
   }
-  return absl::UnimplementedError(absl::StrCat("no routine for ", RoutineOpName(step.op)));
+  return {"", nullptr};
+}
+
+LibraryCallOr MakeDirectCall(const LibraryStep& step, const LibraryContext& context) {
+  const Routine routine = RoutineFor(step.op, step.result.dtype);
+  if (routine.make != nullptr) return routine.make(step, context);
+  return absl::UnimplementedError(
+      absl::StrCat("this program has no routine for ", RoutineOpName(step.op)));
 }
 
 bool IsNarrow(DType dtype) { return dtype == DType::kF16 || dtype == DType::kBF16; }
@@ -271,6 +303,8 @@ LibraryCallOr MakeDenseCall(const LibraryStep& step, const LibraryContext& conte
 }
 
 }  // namespace
+
+absl::string_view RoutineName(RoutineOp op, DType result) { return RoutineFor(op, result).name; }
 
 LibraryCallOr MakePlainCall(const LibraryStep& step, const LibraryContext& context) {
   return MakePart(step, 0, context, MakeDirectCall);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "backends/cpu/kernels/isa.h"
 #include "backends/cpu/kernels/tile_ops.h"
@@ -99,6 +100,9 @@ struct LibraryContext {
   // What products and convolutions of f32 may read instead.
   DnnReading reading;
 };
+
+// The routine of the target that computes an op with results of a dtype: "integer_matmul".
+absl::string_view RoutineName(RoutineOp op, DType result);
 
 // The routine applies as much of the epilogue as epilogue_claims.h allows, and a kernel applies the
 // rest. Unimplemented if no routine supports these sizes and strides; the caller then evaluates the

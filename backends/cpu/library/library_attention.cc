@@ -171,7 +171,7 @@ LibraryCallOr MakeAttentionCall(const LibraryStep& step, const LibraryContext& c
   b.softcap = static_cast<float>(attention.softcap());
   b.causal = attention.is_causal();
   auto call = std::make_unique<AttentionCall>(
-      b, context.isa == Isa::kAvx512 ? Avx512Attention() : Avx2Attention(), context.threads);
+      b, ForIsa(context.isa, Avx512Attention, Avx2Attention), context.threads);
   const int batch_rank = q.rank() - 2;
   call->batch_dims.assign(q.dims.begin(), q.dims.end() - 2);
   for (int64_t d : call->batch_dims) call->batches *= d;

@@ -173,7 +173,7 @@ LibraryCallOr MakeFoldCall(const LibraryStep& step, const LibraryContext& contex
   if (x.dims[0] != y.dims[0] || x.dims[1] != y.dims[1] * s.taps || x.dims[2] != blocks) {
     return absl::UnimplementedError("blocks that do not fit");
   }
-  s.table = context.isa == Isa::kAvx512 ? &Avx512Sample() : &Avx2Sample();
+  s.table = &ForIsa(context.isa, Avx512Sample, Avx2Sample);
   s.batches = y.dims[0];
   s.channels = y.dims[1];
   s.x_batch = x.strides[0];

@@ -94,7 +94,7 @@ LibraryCallOr MakeFourierTransformCall(const LibraryStep& step, const LibraryCon
     return absl::UnimplementedError("such a length");
   }
   shape.name = step.op == RoutineOp::kStft ? "stft" : "dft";
-  shape.table = context.isa == Isa::kAvx512 ? &Avx512Fourier() : &Avx2Fourier();
+  shape.table = &ForIsa(context.isa, Avx512Fourier, Avx2Fourier);
   return MakeFourierCall(std::move(shape), context.threads);
 }
 

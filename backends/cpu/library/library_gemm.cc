@@ -136,6 +136,7 @@ bool IsFaster(const GemmShape& shape, const DnnConstant& constant, const Library
   // A panel with few columns, or a short depth, is mostly overhead.
   constexpr int64_t kLeastColumns = 16;
   constexpr int64_t kLeastLength = 32;
+  if (!HasDnn()) return true;
   if (shape.weights.columns < kLeastColumns || shape.weights.length() < kLeastLength) return false;
   const int64_t most = shape.weights.taps == 1 ? kMostRows : kMostRowsOfTaps;
   return shape.rows <= most || context.panels->Has(constant.key);
@@ -143,7 +144,7 @@ bool IsFaster(const GemmShape& shape, const DnnConstant& constant, const Library
 
 LibraryCallOr Assemble(GemmShape shape, GemmFollow follow, std::vector<int> slots,
                        const DnnConstant& constant, const LibraryContext& context) {
-  const GemmTable& table = context.isa == Isa::kAvx512 ? Avx512Gemm() : Avx2Gemm();
+  const GemmTable& table = ForIsa(context.isa, Avx512Gemm, Avx2Gemm);
   auto packed = context.panels->Get(constant.key, shape.weights, table, context.threads);
   if (packed == nullptr) return absl::ResourceExhaustedError("no memory for packed weights");
   shape.weights.load = nullptr;  // It holds a copy of the weights.

@@ -156,7 +156,7 @@ LibraryCallOr MakeGridSamplerCall(const LibraryStep& step, const LibraryContext&
   }
   GridSamplerShape s;
   s.rule = RuleOf(step);
-  s.table = context.isa == Isa::kAvx512 ? &Avx512Sample() : &Avx2Sample();
+  s.table = &ForIsa(context.isa, Avx512Sample, Avx2Sample);
   s.batches = y.dims[0];
   s.channels = y.dims[1];
   s.dims.assign(y.dims.begin() + 2, y.dims.end());

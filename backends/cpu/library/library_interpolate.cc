@@ -94,7 +94,7 @@ LibraryCallOr MakeInterpolateCall(const LibraryStep& step, const LibraryContext&
     kept = kept && axes.back().kept();
   }
   if (moves || kept) return MakeResampleMoveCall(std::move(axes), bits / 8, context.threads);
-  const SampleTable& table = context.isa == Isa::kAvx512 ? Avx512Sample() : Avx2Sample();
+  const SampleTable& table = ForIsa(context.isa, Avx512Sample, Avx2Sample);
   return MakeResampleCall(std::move(axes), table, context.threads);
 }
 

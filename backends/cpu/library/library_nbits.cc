@@ -92,8 +92,8 @@ bool IsConstant(const LibraryStep& step) {
 LibraryCallOr MakeNbitsCall(const LibraryStep& step, const LibraryContext& context) {
   if (!step.epilogue.empty()) return absl::UnimplementedError("an epilogue");
   WEFT_ASSIGN_OR_RETURN(const NbitsShape shape, ShapeOf(step));
-  const bool wide = context.isa == Isa::kAvx512;
-  const NbitsTables tables = {wide ? Avx512Nbits() : Avx2Nbits(), wide ? Avx512Gemm() : Avx2Gemm()};
+  const NbitsTables tables = {ForIsa(context.isa, Avx512Nbits, Avx2Nbits),
+                              ForIsa(context.isa, Avx512Gemm, Avx2Gemm)};
   if (!IsConstant(step)) return MakeNbitsPanelCall(shape, nullptr, tables, context.threads);
   const int64_t lanes = tables.nbits.lanes;
   const NbitsFormat format = NbitsFormatOf(shape, lanes);

@@ -54,24 +54,20 @@ absl::Status DescribeResult(const LibraryStep& step, IntegerGemmShape* shape) {
 }
 
 const IntegerGemmTable& IntegerGemmFor(const LibraryContext& context) {
-  if (context.isa == Isa::kAvx512) {
-    return context.vnni ? Avx512VnniIntegerGemm() : Avx512IntegerGemm();
-  }
-  return context.vnni ? Avx2VnniIntegerGemm() : Avx2IntegerGemm();
+  return context.vnni ? ForIsa(context.isa, Avx512VnniIntegerGemm, Avx2VnniIntegerGemm)
+                      : ForIsa(context.isa, Avx512IntegerGemm, Avx2IntegerGemm);
 }
 
 const DepthwiseTable& DepthwiseFor(const LibraryContext& context) {
-  if (context.isa == Isa::kAvx512) {
-    return context.vnni ? Avx512VnniDepthwise() : Avx512Depthwise();
-  }
-  return context.vnni ? Avx2VnniDepthwise() : Avx2Depthwise();
+  return context.vnni ? ForIsa(context.isa, Avx512VnniDepthwise, Avx2VnniDepthwise)
+                      : ForIsa(context.isa, Avx512Depthwise, Avx2Depthwise);
 }
 
 LibraryCallOr MakeDepthwise(IntegerGemmShape shape, const IntegerWeightView& weights,
                             const LibraryContext& context, bool has_zero_point) {
   if (context.vnni) {
     const DepthwiseLineTable& table =
-        context.isa == Isa::kAvx512 ? Avx512VnniDepthwiseLines() : Avx2VnniDepthwiseLines();
+        ForIsa(context.isa, Avx512VnniDepthwiseLines, Avx2VnniDepthwiseLines);
     auto call = MakeDepthwiseLinesCall(shape, weights, table, context.threads, has_zero_point);
     if (call.ok()) return call;
   }

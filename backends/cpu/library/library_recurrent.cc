@@ -130,10 +130,9 @@ LibraryCallOr MakeRecurrentCall(const LibraryStep& step, const LibraryContext& c
     return absl::UnimplementedError("such a recurrent layer");
   }
   const RecurrentAttrs attrs(step.schema, step.attrs);
-  const bool wide = context.isa == Isa::kAvx512;
   RecurrentShape shape;
-  shape.gemm = wide ? &Avx512Gemm() : &Avx2Gemm();
-  shape.table = wide ? &Avx512Recurrent() : &Avx2Recurrent();
+  shape.gemm = &ForIsa(context.isa, Avx512Gemm, Avx2Gemm);
+  shape.table = &ForIsa(context.isa, Avx512Recurrent, Avx2Recurrent);
   shape.name = std::string(RoutineOpName(step.op));
   shape.kind = KindOf(step);
   shape.gates = OpOf(step).gates;

@@ -40,7 +40,7 @@ MagnitudeScan::MagnitudeScan(const RunView& view) {
 
 float MagnitudeScan::Run(const void* data, Isa isa, int threads) const {
   if (empty_) return 0;
-  const MagnitudeFn scan = isa == Isa::kAvx512 ? Avx512Magnitude() : Avx2Magnitude();
+  const MagnitudeFn scan = ForIsa(isa, Avx512Magnitude, Avx2Magnitude);
   const Loop inner = loops_.back();
   const float* const first = static_cast<const float*>(data) + first_;
   int64_t rows = 1;

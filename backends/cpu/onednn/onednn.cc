@@ -249,6 +249,8 @@ void DnnOp::Impl::Run(absl::Span<void* const> slots, char* scratch) {
   TheDnnMachine().stream.wait();
 }
 
+bool HasDnn() { return true; }
+
 DnnOp::DnnOp(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 DnnOp::~DnnOp() = default;
 int64_t DnnOp::scratch_bytes() const { return impl_->scratch_bytes; }

@@ -26,6 +26,9 @@
 
 namespace weft::cpu {
 
+// False in a program that is built without oneDNN: nothing can be made then.
+bool HasDnn();
+
 struct DnnTensor {
   DType dtype = DType::kF32;
   std::vector<int64_t> dims;

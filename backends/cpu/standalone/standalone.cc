@@ -10,6 +10,7 @@
 #include "backends/cpu/kernels/isa.h"
 #include "backends/cpu/launcher.h"
 #include "backends/cpu/library/routine_ops.h"
+#include "backends/cpu/standalone/needed_kernels.h"
 #include "backends/cpu/threads/thread_scope.h"
 #include "backends/runtime/host_device.h"
 #include "backends/runtime/plan_runner.h"
@@ -110,6 +111,12 @@ absl::StatusOr<std::unique_ptr<Standalone>> Standalone::Create(Plan plan,
   if (!missing.empty() && options.evaluator == nullptr) {
     return absl::FailedPreconditionError(absl::StrCat(
         "plan @", plan.name, " needs ops that this program lacks: ", absl::StrJoin(missing, ", ")));
+  }
+  const std::vector<std::string> kernels = MissingKernels(plan);
+  if (!kernels.empty()) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "plan @", plan.name,
+        " needs kernels that this program is built without: ", absl::StrJoin(kernels, ", ")));
   }
   auto impl = std::make_unique<Impl>(options.evaluator);
   impl->plan = std::move(plan);

@@ -45,9 +45,9 @@ std::vector<std::string> MissingOps(const Plan& plan);
 // Calls from several threads run one after another.
 class Standalone {
  public:
-  // Requires a verified plan (plan_verifier.h). FailedPrecondition names all ops that are missing,
-  // or a kernel whose schedule is for wider vectors than the instruction set has; InvalidArgument:
-  // the code is not that of the plan's kernels.
+  // Requires a verified plan (plan_verifier.h). FailedPrecondition names all ops or kernels that
+  // are missing, or a kernel whose schedule is for wider vectors than the instruction set has;
+  // InvalidArgument: the code is not that of the plan's kernels.
   static absl::StatusOr<std::unique_ptr<Standalone>> Create(Plan plan,
                                                             const StandaloneOptions& options);
   ~Standalone();

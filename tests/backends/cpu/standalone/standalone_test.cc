@@ -13,7 +13,9 @@
 #include "api/backends.h"
 #include "api/compiler.h"
 #include "api/session.h"
+#include "backends/cpu/kernels/kernel_list.h"
 #include "backends/cpu/library/routine_ops.h"
+#include "backends/cpu/standalone/needed_kernels.h"
 #include "backends/cpu/target.h"
 #include "examples/models/models.h"
 #include "gmock/gmock.h"
@@ -195,6 +197,38 @@ TEST(Standalone, RunsModels) {
     }
     ExpectAsSession(std::move(model->module), runs);
   }
+}
+
+TEST(NeededKernels, AreThoseOfThePlan) {
+  const auto f32 = Parse("func @main(%x: f32[s0, 7]) -> (f32[s0, 7]) { %0 = exp(%x) return %0 }");
+  EXPECT_THAT(NeededKernels(LowerMain(*f32)), ElementsAre("dtype bool", "dtype f32", "dtype i64"));
+  const auto module = Parse(R"(
+    func @main(%x: f16[s0, 8], %i: i16[s0, 8], %a: i32[4, 6], %b: i32[6, 5])
+        -> (f16[s0, s0], i16[s0, 8], i32[4, 5]) {
+      %0 = permute(%x, dims=[1, 0])
+      %1 = matmul(%x, %0)
+      %2 = add(%i, %i)
+      %3 = matmul(%a, %b)
+      return %1, %2, %3
+    })");
+  const std::vector<std::string> lines = NeededKernels(LowerMain(*module));
+  for (const char* line :
+       {"dtype f32", "dtype i16", "dtype i32", "routine integer_matmul", "routine matmul"}) {
+    EXPECT_THAT(lines, testing::Contains(line));
+  }
+  EXPECT_THAT(lines, testing::Not(testing::Contains("dtype f16")));
+  EXPECT_THAT(MissingKernels(LowerMain(*module)), testing::IsEmpty());
+}
+
+TEST(NeededKernels, ListsHaveWholeLines) {
+  constexpr char kList[] = "isa avx2\ndtype f32\nroutine matmul\n";
+  static_assert(HasLine(kList, "dtype", "f32"));
+  static_assert(HasLine(kList, "routine", "matmul"));
+  static_assert(!HasLine(kList, "routine", "mat"));
+  static_assert(!HasLine(kList, "dtype", "f3"));
+  static_assert(!HasLine(kList, "isa", "avx"));
+  static_assert(!HasLine(kList, "isa", "avx2_vnni"));
+  static_assert(!HasLine("", "isa", "avx2"));
 }
 
 TEST(Standalone, NamesAllOpsThatItLacks) {
