@@ -52,7 +52,7 @@ constexpr const char* kElsewhere[] = {
     "./bazelw run //examples:",
 };
 
-constexpr const char* kEmbedding[] = {"c-api.md", "embedding.md"};
+constexpr const char* kEmbedding[] = {"c-api.md", "embedding.md", "running.md"};
 constexpr const char* kRecorded = "tasks.md";
 
 struct Command {

@@ -1,6 +1,6 @@
-// Runs the commands of docs/embedding.md and docs/c-api.md: every line of their ```sh blocks, in
-// order, in one scratch folder that has examples/; `./bazelw run //tools:NAME --` runs the tool
-// that this build made. The tests then check the results.
+// Runs the commands of docs/embedding.md, docs/c-api.md and docs/running.md: every line of their
+// ```sh blocks, in order, in one scratch folder that has examples/; `./bazelw run //tools:NAME --`
+// runs the tool that this build made. The tests then check the results.
 #include <sys/wait.h>
 
 #include <cstdlib>
@@ -73,7 +73,8 @@ class EmbeddingTest : public testing::Test {
     fs::create_directory_symlink(Root() / "examples", Scratch() / "examples");
     unsetenv("BUILD_WORKING_DIRECTORY");
     setenv("HOME", Scratch().c_str(), 1);
-    for (const char* name : {"docs/embedding.md", "docs/c-api.md"}) RunDocument(Root() / name);
+    for (const char* name : {"docs/embedding.md", "docs/c-api.md", "docs/running.md"})
+      RunDocument(Root() / name);
   }
 
   static void RunDocument(const fs::path& path) {
@@ -138,6 +139,22 @@ func @main(%points: f32[rows, 2], %center: f32[2]) -> f32[rows] {
 distances: 0 25 2
 )");
   EXPECT_EQ(Documented("/by-hand examples/embed/squares.rules").output, cmake.output);
+}
+
+TEST_F(EmbeddingTest, AFileOfAProgramRunsInTheRuntime) {
+  EXPECT_THAT(Documented("running/running model.weftb").output,
+              AllOf(HasSubstr("f32[2, 2]: 1.5\ncalls: 5\nwith other weights: 6, then 6\n"),
+                    HasSubstr("\"y\"")));
+  const Ran opened = Documented("open_file/open_file model.weftb");
+  EXPECT_EQ(opened.output, "f32[2, 2]\nwrote calls\n");
+  EXPECT_EQ(Documented("open_file/by-hand model.weftb").output, opened.output);
+  const Ran libraries = Shell("readelf --dynamic open_file/open_file weft/lib/libweft_runtime.so");
+  EXPECT_THAT(libraries.output,
+              AllOf(HasSubstr("[libweft_runtime.so."), Not(HasSubstr("[libweft.so")),
+                    Not(HasSubstr("libproto")), Not(HasSubstr("libonnx"))));
+  const Ran missing = Shell("open_file/open_file none.weftb");
+  EXPECT_EQ(missing.status, 1);
+  EXPECT_THAT(missing.output, HasSubstr("none.weftb"));
 }
 
 TEST_F(EmbeddingTest, AWrongRuleOfAProgramIsRefused) {

@@ -16,9 +16,10 @@ Usage: install --prefix=DIR
 Lays down, under DIR:
 
   include/weft/       the public headers, for #include "weft/api/compiler.h"
-  lib/                libweft.so, libweft_c.so for C, and the emulation for
+  lib/                libweft.so, libweft_runtime.so for compiled models,
+                      libweft_c.so for C, and the emulation for
                       --cuda-driver=emulated
-  lib/pkgconfig/      for `pkg-config weft` and `pkg-config weft_c`
+  lib/pkgconfig/      for `pkg-config` with weft, weft_runtime and weft_c
   lib/cmake/weft/     for CMake's find_package(weft)
   bin/                weft, and all tools as weft-opt, weft-run, ...
   share/              manual pages, completion for bash

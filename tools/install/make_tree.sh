@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# make_tree.sh OUT VERSION ABSEIL LIBRARY C_LIBRARY EMULATED LICENSE WEFT COMPLETION
+# make_tree.sh OUT VERSION ABSEIL LIBRARY RUNTIME C_LIBRARY EMULATED LICENSE WEFT COMPLETION
 #     TOOLS TEMPLATES HEADERS
 #
 # Packs what //tools:install lays down as the archive OUT; the last three arguments
@@ -10,12 +10,12 @@
 # weft/ and say so: names such as graph/ and passes/ are not Weft's alone.
 set -euo pipefail
 
-out="$PWD/$1" version="$2" library="$4" c_library="$5" emulated="$6" license="$7"
-weft="$8" completion="$9"
+out="$PWD/$1" version="$2" library="$4" runtime="$5" c_library="$6" emulated="$7" license="$8"
+weft="$9" completion="${10}"
 read -ra abseil <<<"$3"
-read -ra tools <<<"${10}"
-read -ra templates <<<"${11}"
-read -ra headers <<<"${12}"
+read -ra tools <<<"${11}"
+read -ra templates <<<"${12}"
+read -ra headers <<<"${13}"
 umask 022
 root="$(mktemp -d)"
 chmod 755 "$root"
@@ -27,6 +27,8 @@ put() {  # MODE FILE PATH
 
 put 755 "$library" "lib/libweft.so.$version"
 ln -s "libweft.so.$version" "$root/lib/libweft.so"
+put 755 "$runtime" "lib/libweft_runtime.so.$version"
+ln -s "libweft_runtime.so.$version" "$root/lib/libweft_runtime.so"
 put 755 "$c_library" lib/libweft_c.so.1
 ln -s libweft_c.so.1 "$root/lib/libweft_c.so"
 put 755 "$emulated" lib/libweft_cuda_emulated.so
