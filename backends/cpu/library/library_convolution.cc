@@ -101,14 +101,22 @@ int64_t SumLength(const DnnConvolution& c) {
   return length;
 }
 
+// True if the result is the channels of one pixel.
+bool IsOnePixel(const DnnTensor& y) {
+  int64_t pixels = y.dims[0];
+  for (size_t i = 2; i < y.dims.size(); ++i) pixels *= y.dims[i];
+  return pixels == 1;
+}
+
 // True if oneDNN's convolution over GEMM would read wrong elements of an operand with the result's
 // sizes: that happens if the channels of several groups are adjacent in memory. Depthwise
-// convolutions of images have a routine of their own.
+// convolutions of images have routines of their own, of which that for AVX-512 reads the first
+// vector of the operand again and again if the result is one pixel.
 bool MisreadsOperands(const DnnConvolution& c) {
   const size_t groups = c.weights.dims.size() - c.x.dims.size();
   if (groups == 0 || c.y.strides[1] != 1) return false;
   const bool depthwise = c.weights.dims[1] == 1 && c.weights.dims[2] == 1;
-  if (depthwise && c.x.dims.size() == 4) return false;
+  if (depthwise && c.x.dims.size() == 4 && !IsOnePixel(c.y)) return false;
   return std::any_of(c.post_ops.begin(), c.post_ops.end(), [&](const DnnPostOp& op) {
     const auto& dims = op.operand.dims;
     return op.function >= DnnFunction::kAdd &&

@@ -101,6 +101,17 @@ const Routine kConvolutions[] = {
     {"%x: f32[2, 17, 5, 6], %w: f32[1, 17, 1, 1]",
      "%y = convolution(%x, %w, none, stride=[1, 1], padding=[0, 0], dilation=[1, 1])",
      {2, 1, 5, 6}},
+    // One pixel, of which every operand with channels has all sizes.
+    {"%x: f32[1, 40, 3, 3], %w: f32[40, 1, 3, 3]",
+     "%y = convolution(%x, %w, none, stride=[1, 1], padding=[0, 0], dilation=[1, 1], groups=40)",
+     {1, 40, 1, 1}},
+    {"%x: f32[1, 24, 1, 1], %w: f32[40, 24, 3, 3]",
+     "%p = silu(%x) %y = convolution(%p, %w, none, stride=[1, 1], padding=[1, 1],"
+     " dilation=[1, 1])",
+     {1, 40, 1, 1}},
+    {"%x: f32[1, 24, 1], %w: f32[40, 12, 1]",
+     "%y = convolution(%x, %w, none, stride=[1], padding=[0], dilation=[1], groups=2)",
+     {1, 40, 1}},
 };
 
 // Memory layout of an epilogue's operand.
