@@ -306,7 +306,7 @@ INSTANTIATE_TEST_SUITE_P(Epilogue, OfOneKind, testing::ValuesIn(kOfOneKind));
 // An operand that nothing reads later: the result may take its place in memory.
 TEST(Operands, ThatEndWithTheStep) {
   for (const Routine& routine : {kProducts[0], kProducts[2], kProducts[3], kConvolutions[1],
-                                 kConvolutions[3], kConvolutions[11]}) {
+                                 kConvolutions[3], kConvolutions[11], kConvolutions[13]}) {
     for (const char* op : {"add", "sub", "mul", "div", "maximum", "minimum"}) {
       for (const char* operands : {"%y, %u", "%u, %y"}) {
         const std::string follows =
