@@ -36,7 +36,8 @@ struct IntegerFinish {
   // One for each column, whole vectors of them.
   const float* scale = nullptr;
   const float* bias = nullptr;
-  bool all_finite = false;  // Factors and biases; sums then give no NaN.
+  // Factors, biases and the first middle's step, which is not 0: none of its quotients is NaN.
+  bool all_finite = false;
   Clamp first;
   struct Middle {
     Narrow narrow;

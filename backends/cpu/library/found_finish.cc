@@ -549,6 +549,9 @@ IntegerFinish FoundFinish::Read(absl::Span<void* const> args, int64_t real, int6
   };
   for (int m = 0; m < read.middles; ++m) narrows(middle[m], &read.middle[m].narrow);
   narrows(narrow, &read.narrow);
+  // Quotients by 0, infinity and NaN may be NaN.
+  const float step = read.middle[0].narrow.step;
+  read.all_finite = read.all_finite && std::isfinite(step) && step != 0;
   const bool is_narrow = read.result == IntegerResult::kU8 || read.result == IntegerResult::kI8;
   if (read.middles > 0) {
     OpenCovered(read.middle[0].narrow, &read.first);

@@ -397,7 +397,10 @@ class FinishedProducts : public testing::TestWithParam<std::tuple<Shape, Chain>>
     const std::string program = ProgramOf(shape, chain, dtype);
     const auto module = Parse(program);
     ASSERT_NE(module, nullptr) << program;
-    for (int i = 3; i < 10; ++i) MakeConstant(*module->main(), i, inputs[i]);
+    for (int i = 3; i < 10; ++i) {
+      if (i == 7 && !(step > 0)) continue;
+      MakeConstant(*module->main(), i, inputs[i]);
+    }
     CompileOptions compile;
     compile.passes = "cpu";
     if (given.divides) compile.context.admitted = NumericContract::kValueSafe;
@@ -437,6 +440,11 @@ TEST_P(FinishedProducts, EqualTheReference) {
         SCOPED_TRACE(absl::StrCat(dtype, " ", step, divides ? " divides" : ""));
         ExpectEqual(dtype, step, {/*special=*/false, divides});
       }
+    }
+    // Found at run time; quotients may be NaN.
+    for (const double step : {0.0, std::numeric_limits<double>::quiet_NaN()}) {
+      SCOPED_TRACE(absl::StrCat(dtype, " ", step));
+      ExpectEqual(dtype, step);
     }
     SCOPED_TRACE("special numbers");
     ExpectEqual(dtype, 61.0, {/*special=*/true});
