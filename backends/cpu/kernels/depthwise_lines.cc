@@ -166,7 +166,11 @@ class Tile {
     for (int c = 0; c < kPoints; ++c) {
       Bytes rows[kRows];
 #pragma GCC unroll 4
-      for (int r = 0; r < kRows; ++r) rows[r] = Load(p, pointers, c, r, place);
+      for (int r = 0; r < kRows; ++r) {
+        rows[r] = Load(p, pointers, c, r, place);
+        // Loaded once: both halves of its channels are unpacked.
+        __asm__("" : "+v"(rows[r]));
+      }
       const Bytes low = LowBytes(rows[0], rows[1]);
       const Bytes high = HighBytes(rows[0], rows[1]);
       const Bytes low_end = LowBytes(rows[2], Bytes{});
@@ -225,8 +229,10 @@ class Tile {
   static void StoreSums(const DepthwiseLine& p, const TilePlace& place,
                         const Bytes (&acc)[kResults][kParts]) {
     const int64_t row = Up(p.channels, kBlock);
+#pragma GCC unroll 4
     for (int o = 0; o < kResults; ++o) {
       int32_t* sums = p.sums + (place.row + o) * row + place.channel;
+#pragma GCC unroll 4
       for (int k = 0; k < kParts; ++k) {
         int32_t part[kLanes];
         __builtin_memcpy(part, &acc[o][k], sizeof part);

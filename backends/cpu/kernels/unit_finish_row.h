@@ -41,50 +41,27 @@ template <bool kSigned>
 class BytePacker {
  public:
   explicit BytePacker(const IntegerFinish::Unit& unit)
-#if defined(__AVX512F__)
-      : zero_point_(_mm512_set1_epi16(unit.zero_point)),
-        least_(_mm512_set1_epi8(static_cast<char>(unit.least))),
-        most_(_mm512_set1_epi8(static_cast<char>(unit.most))){}
-#else
-      : zero_point_(_mm256_set1_epi16(unit.zero_point)),
-        least_(_mm256_set1_epi8(static_cast<char>(unit.least))),
-        most_(_mm256_set1_epi8(static_cast<char>(unit.most))) {
-  }
-#endif
+      : plain_(unit.zero_point == 0 && unit.least == static_cast<uint8_t>(kSigned ? -128 : 0) &&
+               unit.most == (kSigned ? 127 : 255)),
+        zero_point_(SplatWord(unit.zero_point)),
+        least_(SplatByte(unit.least)),
+        most_(SplatByte(unit.most)) {}
 
 #if defined(__AVX512F__)
-        using Packed = __m512i;
+  using Packed = __m512i;
 #else
   using Packed = __m256i;
 #endif
 
-  // Packing works within 128 bits: each of these has four bytes of each vector, in order.
+  // Packing works within 128 bits: each of these has four bytes of each vector, in order. It
+  // saturates, which is all that is left to do where there is no zero point and no limit.
   Packed Pack(const Ints (&v)[4]) const {
-#if defined(__AVX512F__)
-    const __m512i low =
-        _mm512_adds_epi16(_mm512_packs_epi32((__m512i)v[0], (__m512i)v[1]), zero_point_);
-    const __m512i high =
-        _mm512_adds_epi16(_mm512_packs_epi32((__m512i)v[2], (__m512i)v[3]), zero_point_);
-    if constexpr (kSigned) {
-      const __m512i bytes = _mm512_packs_epi16(low, high);
-      return _mm512_min_epi8(_mm512_max_epi8(bytes, least_), most_);
-    } else {
-      const __m512i bytes = _mm512_packus_epi16(low, high);
-      return _mm512_min_epu8(_mm512_max_epu8(bytes, least_), most_);
-    }
-#else
-    const __m256i low =
-        _mm256_adds_epi16(_mm256_packs_epi32((__m256i)v[0], (__m256i)v[1]), zero_point_);
-    const __m256i high =
-        _mm256_adds_epi16(_mm256_packs_epi32((__m256i)v[2], (__m256i)v[3]), zero_point_);
-    if constexpr (kSigned) {
-      const __m256i bytes = _mm256_packs_epi16(low, high);
-      return _mm256_min_epi8(_mm256_max_epi8(bytes, least_), most_);
-    } else {
-      const __m256i bytes = _mm256_packus_epi16(low, high);
-      return _mm256_min_epu8(_mm256_max_epu8(bytes, least_), most_);
-    }
-#endif
+    Packed low = PackWords(v[0], v[1]);
+    Packed high = PackWords(v[2], v[3]);
+    if (plain_) return PackBytes(low, high);
+    low = AddWords(low, zero_point_);
+    high = AddWords(high, zero_point_);
+    return Limited(PackBytes(low, high));
   }
 
   // Stores the four vectors as kRows rows, which lie `row` bytes apart: the first `left` bytes of
@@ -94,7 +71,7 @@ class BytePacker {
     const Packed bytes = InOrder(Pack(v));
     if (left < kBytes / kRows) {
       for (int r = 0; r < kRows; ++r) StorePart<kRows>(bytes, r, left, to + r * row);
-    } else if (kRows == 1) {
+    } else if (kRows == 1 || row == kBytes / kRows) {
       StoreWhole(bytes, to);
     } else {
       for (int r = 0; r < kRows; ++r) StorePart<kRows>(bytes, r, kBytes / kRows, to + r * row);
@@ -105,6 +82,17 @@ class BytePacker {
   static constexpr int64_t kBytes = 4 * kLanes;
 
 #if defined(__AVX512F__)
+  static Packed SplatWord(int16_t word) { return _mm512_set1_epi16(word); }
+  static Packed SplatByte(uint8_t byte) { return _mm512_set1_epi8(static_cast<char>(byte)); }
+  static Packed PackWords(Ints a, Ints b) { return _mm512_packs_epi32((__m512i)a, (__m512i)b); }
+  static Packed AddWords(Packed a, Packed b) { return _mm512_adds_epi16(a, b); }
+  static Packed PackBytes(Packed low, Packed high) {
+    return kSigned ? _mm512_packs_epi16(low, high) : _mm512_packus_epi16(low, high);
+  }
+  Packed Limited(Packed bytes) const {
+    return kSigned ? _mm512_min_epi8(_mm512_max_epi8(bytes, least_), most_)
+                   : _mm512_min_epu8(_mm512_max_epu8(bytes, least_), most_);
+  }
   static Packed InOrder(Packed bytes) {
     const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
     return _mm512_permutexvar_epi32(order, bytes);
@@ -129,6 +117,17 @@ class BytePacker {
     }
   }
 #else
+  static Packed SplatWord(int16_t word) { return _mm256_set1_epi16(word); }
+  static Packed SplatByte(uint8_t byte) { return _mm256_set1_epi8(static_cast<char>(byte)); }
+  static Packed PackWords(Ints a, Ints b) { return _mm256_packs_epi32((__m256i)a, (__m256i)b); }
+  static Packed AddWords(Packed a, Packed b) { return _mm256_adds_epi16(a, b); }
+  static Packed PackBytes(Packed low, Packed high) {
+    return kSigned ? _mm256_packs_epi16(low, high) : _mm256_packus_epi16(low, high);
+  }
+  Packed Limited(Packed bytes) const {
+    return kSigned ? _mm256_min_epi8(_mm256_max_epi8(bytes, least_), most_)
+                   : _mm256_min_epu8(_mm256_max_epu8(bytes, least_), most_);
+  }
   static Packed InOrder(Packed bytes) {
     return _mm256_permutevar8x32_epi32(bytes, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
   }
@@ -157,11 +156,8 @@ class BytePacker {
   }
 #endif
 
-#if defined(__AVX512F__)
-  __m512i zero_point_, least_, most_;
-#else
-  __m256i zero_point_, least_, most_;
-#endif
+  const bool plain_;
+  const Packed zero_point_, least_, most_;
 };
 
 // As Finisher, for what `f.unit` describes.
