@@ -176,12 +176,19 @@ W_INLINE v_f32 w_min2(v_f32 a, v_f32 b) { return a < b ? a : b; }
   W_INLINE T w_minimum(T a, T b) \
       { return a == b ? (__builtin_signbit(a) ? a : b) : a < b || a != a ? a : b; }
 W_FLOAT_EXTREMA(f32) W_FLOAT_EXTREMA(f64)
+// A number that the compiler sees, the same in all lanes, and not -0.
+W_INLINE bool w_plain(v_f32 v) {
+  return __builtin_constant_p(v[0]) && v[0] == v[0] && !(v[0] == 0 && __builtin_signbit(v[0]));
+}
 W_INLINE v_f32 w_maximum(v_f32 a, v_f32 b) {
+  if (w_plain(b)) return b[0] == 0 ? w_max2(b, a) + b : w_max2(b, a);
   v_f32 m = w_max2(a, b), n = w_max2(b, a);
   return (v_f32)((v_u32)m | (v_u32)n) - (v_f32)((v_u32)m ^ (v_u32)n);
 }
-W_INLINE v_f32 w_minimum(v_f32 a, v_f32 b)
-    { return (v_f32)((v_u32)w_min2(a, b) | (v_u32)w_min2(b, a)); }
+W_INLINE v_f32 w_minimum(v_f32 a, v_f32 b) {
+  if (w_plain(b)) return w_min2(b, a);
+  return (v_f32)((v_u32)w_min2(a, b) | (v_u32)w_min2(b, a));
+}
 W_INLINE v_f64 w_maximum(v_f64 a, v_f64 b) {
   v_f64 m = a > b ? a : b, n = b > a ? b : a;
   return (v_f64)((v_u64)m | (v_u64)n) - (v_f64)((v_u64)m ^ (v_u64)n);
