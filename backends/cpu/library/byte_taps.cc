@@ -90,8 +90,11 @@ void ByteTaps::FindStrides(int64_t copied_depth) {
   for (int64_t tap = 0; tap < taps_; ++tap) {
     int64_t left = tap;
     int64_t offset = 0;
+    tap_places_.resize((tap + 1) * image_dims());
     for (size_t d = w.kernel.size(); d-- > 0;) {
-      offset += left % w.kernel[d] * w.dilation[d] * point_strides_[d + 1];
+      const int64_t place = left % w.kernel[d] * w.dilation[d];
+      tap_places_[tap * image_dims() + static_cast<int64_t>(d)] = place;
+      offset += place * point_strides_[d + 1];
       left /= w.kernel[d];
     }
     tap_offsets_.push_back(offset);
@@ -137,6 +140,21 @@ ByteTaps::Line ByteTaps::LineAt(int64_t row) const {
   return line;
 }
 
+namespace {
+
+// to[i] = from[i] + number
+void AddToAll(const int64_t* from, int64_t count, int64_t number, int64_t* to) {
+  const __m128i numbers = _mm_set1_epi64x(number);
+  int64_t i = 0;
+  for (; i + 2 <= count; i += 2) {
+    const __m128i two = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(to + i), _mm_add_epi64(two, numbers));
+  }
+  if (i < count) to[i] = from[i] + number;
+}
+
+}  // namespace
+
 // The taps of an inner result lie at fixed distances from its first one.
 void ByteTaps::FillLine(Line line, int64_t* __restrict offsets) const {
   const ByteWindow& w = window_;
@@ -149,7 +167,7 @@ void ByteTaps::FillLine(Line line, int64_t* __restrict offsets) const {
   for (int64_t i = 0; i < line.results; ++i) {
     const int64_t place = line.first[last];
     if (line.inner && place >= 0 && place < inner_end) {
-      for (int64_t tap = 0; tap < count; ++tap) offsets[tap] = base + taps[tap];
+      AddToAll(taps, count, base, offsets);
     } else {
       for (int64_t tap = 0; tap < count; ++tap) {
         offsets[tap] = IsInside(line.first, tap) ? base + taps[tap] : kNoRow;
@@ -184,10 +202,9 @@ void ByteTaps::FillLines(int64_t row, int64_t* offsets) const {
 }
 
 bool ByteTaps::IsInside(const int64_t* first, int64_t tap) const {
-  const ByteWindow& w = window_;
-  for (size_t d = w.kernel.size(); d-- > 0;) {
-    const int64_t place = first[d] + tap % w.kernel[d] * w.dilation[d];
-    tap /= w.kernel[d];
+  const int64_t* places = tap_places_.data() + tap * image_dims();
+  for (int64_t d = 0; d < image_dims(); ++d) {
+    const int64_t place = first[d] + places[d];
     if (place < 0 || place >= x_.dims[d + 1]) return false;
   }
   return true;

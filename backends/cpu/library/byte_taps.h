@@ -46,6 +46,8 @@ class ByteTaps {
   ByteTaps(ByteRows x, ByteWindow window, std::vector<int64_t> y_dims, int64_t copied_depth);
 
   int64_t taps() const { return taps_; }
+  // From result to result, if each reads one row and these lie at equal distances; else below 0.
+  int64_t row_stride() const { return row_stride_; }
   // Offsets of the taps of results [row, row + rows), kNoRow for padding.
   void Fill(int64_t row, int64_t rows, int64_t* offsets) const;
 
@@ -71,6 +73,7 @@ class ByteTaps {
   Line LineAt(int64_t row) const;
   void FillLine(Line line, int64_t* __restrict offsets) const;
   bool IsInside(const int64_t* first, int64_t tap) const;
+  int64_t image_dims() const { return static_cast<int64_t>(window_.kernel.size()); }
 
   const ByteRows x_;
   const ByteWindow window_;
@@ -80,7 +83,8 @@ class ByteTaps {
   // From point to point of x along each dim, and from the first tap of a window to each.
   std::vector<int64_t> point_strides_;
   std::vector<int64_t> tap_offsets_;
-  // From result to result, if each reads one row and these lie at equal distances; else below 0.
+  // The same in points along each dim of the image, [taps, dims].
+  std::vector<int64_t> tap_places_;
   int64_t row_stride_ = -1;
 };
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "backends/cpu/library/library_internal.h"
 #include "backends/cpu/library/scratch_plan.h"
@@ -48,6 +49,10 @@ class IntegerGemmCall : public LibraryCall {
     copied_rows_ = read.rows();
     taps_.emplace(std::move(read), shape_.window, shape_.y.dims, copies_x_ ? point_ : 0);
     share_rows_ = taps_->taps() * depth_ <= kShortRow ? kShareShortRows : kShareRows;
+    if (taps_->row_stride() >= 0) {
+      offsets_.resize(share_rows_);
+      taps_->Fill(0, share_rows_, offsets_.data());
+    }
     Reserve();
   }
 
@@ -108,7 +113,9 @@ class IntegerGemmCall : public LibraryCall {
   void Reserve() {
     padding_at_ = scratch_.Place(depth_);
     start_at_ = scratch_.Place(columns_ * 4);
-    offsets_at_ = scratch_.Place(threads_ * share_rows_ * taps_->taps() * 8);
+    if (offsets_.empty()) {
+      offsets_at_ = scratch_.Place(threads_ * share_rows_ * taps_->taps() * 8);
+    }
     if (copies_x_) x_at_ = scratch_.Place(copied_rows_ * point_);
     if (copies_y_) y_at_ = scratch_.Place(rows_ * y_row_ * y_bytes_);
     if (shape_.finish) finish_at_ = scratch_.Place(FoundFinish::ScratchFloats(columns_) * 4);
@@ -129,12 +136,17 @@ class IntegerGemmCall : public LibraryCall {
 #pragma omp parallel for collapse(2) num_threads(threads_) schedule(dynamic, 1) if (threads_ > 1)
     for (int64_t s = 0; s < shares; ++s) {
       for (int64_t p = 0; p < splits; ++p) {
-        int64_t* own = offsets + omp_get_thread_num() * share_rows_ * taps_->taps();
         const int64_t row = s * share_rows_;
         IntegerPanel part = panel;
         part.rows = std::min(share_rows_, rows_ - row);
-        part.offsets = own;
-        taps_->Fill(row, part.rows, own);
+        if (offsets_.empty()) {
+          int64_t* own = offsets + omp_get_thread_num() * share_rows_ * taps_->taps();
+          taps_->Fill(row, part.rows, own);
+          part.offsets = own;
+        } else {
+          part.x += row * taps_->row_stride();
+          part.offsets = offsets_.data();
+        }
         for (int64_t i = panels * p / splits; i < panels * (p + 1) / splits; ++i) {
           const PackedIntegerPanel& columns = packed_->panels[i];
           packed_->Describe(columns, &part);
@@ -172,6 +184,8 @@ class IntegerGemmCall : public LibraryCall {
   int64_t share_rows_ = 0;
   int64_t copied_rows_ = 0;
   std::optional<ByteTaps> taps_;
+  // Of the rows of a share, where all shares have the same; else they are filled in each run.
+  std::vector<int64_t> offsets_;
   bool copies_x_ = false;
   bool copies_y_ = false;
   int64_t y_row_ = 0;
