@@ -36,7 +36,8 @@ struct Shape {
 
 const Shape kShapes[] = {
     {"matmul", "matmul_integer(%i, %w, %z, none)", {7, 33}, {33, 19}, {7, 19}},
-    {"batch", "matmul_integer(%i, %w, %z, none)", {3, 35, 16}, {16, 40}, {3, 35, 40}},
+    // Two shares of rows.
+    {"batch", "matmul_integer(%i, %w, %z, none)", {3, 35, 72}, {72, 40}, {3, 35, 40}},
     {"row", "matmul_integer(%i, %w, %z, none)", {1, 64}, {64, 100}, {1, 100}},
     {"convolution",
      "convolution_integer(%i, %w, %z, none, stride=[1, 1], padding=[1, 1], dilation=[1, 1])",
