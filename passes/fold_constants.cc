@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "base/status_macros.h"
@@ -62,6 +63,23 @@ bool IsReadInPlace(const Node& node) {
 bool AllUsesAreBy(const Value& value, const Node& user) {
   for (Use* use = value.first_use(); use != nullptr; use = use->next()) {
     if (use->user() != &user) return false;
+  }
+  return true;
+}
+
+// True if a constant is only cut into slices that concatenations put together again, as gates of
+// recurrent layers are: in the end, nothing but the new order is left.
+bool IsRearranged(const Value& constant, int64_t constant_bytes) {
+  int64_t slices = 0;
+  for (Use* use = constant.first_use(); use != nullptr; use = use->next()) {
+    const Node& slice = *use->user();
+    int64_t bytes = 0, numel = 0;
+    if (!slice.Is(ops::slice) || !ResultSize(slice, &bytes, &numel)) return false;
+    slices += bytes;
+    if (slices > constant_bytes) return false;
+    for (Use* part = slice.result()->first_use(); part != nullptr; part = part->next()) {
+      if (!part->user()->Is(ops::cat)) return false;
+    }
   }
   return true;
 }
@@ -142,6 +160,7 @@ class Folder {
       return {"it takes too much work", absl::StrFormat("max_work=%.0f", std::ceil(work))};
     }
     if (bytes <= options_.ratio * dead && *growth <= 0) return {};
+    if (node.Is(ops::slice) && IsPartOfRearranged(*node.operand(0))) return {};
     if (*growth > options_.node_bytes && bytes > options_.ratio * dead) {
       return {"its result is too large", absl::StrCat("node_bytes=", *growth)};
     }
@@ -150,6 +169,16 @@ class Folder {
     if (original_bytes_ == 0) return {"constants grow too much", ""};
     return {"constants grow too much",
             absl::StrFormat("max_growth=%.2f", std::ceil(100 * needed / original_bytes_) / 100)};
+  }
+
+  // Asked once for each constant, before one of its slices is folded.
+  bool IsPartOfRearranged(const Value& constant) {
+    const int id = ConstantId(*constant.node());
+    const auto [known, is_new] = rearranged_.try_emplace(id, false);
+    if (is_new && uses_[id] == 1) {
+      known->second = IsRearranged(constant, module_.constants().tensor(id).bytes());
+    }
+    return known->second;
   }
 
   absl::Status Fold(Node& node, Rewriter& rewriter) {
@@ -228,6 +257,7 @@ class Folder {
   PassContext& context_;
   const FoldConstantsOptions& options_;
   std::vector<int> uses_;  // Nodes by constant id.
+  absl::flat_hash_map<int, bool> rearranged_;
   double original_bytes_ = 0;
   double total_bytes_ = 0;
   double max_bytes_ = 0;

@@ -22,7 +22,8 @@ struct FoldConstantsOptions {
 };
 
 // Does not fold effects, nested graphs, data-dependent sizes, attributes with symbols, and an
-// `expand` that grows, whose small operand is more useful than its result. If an evaluation fails,
+// `expand` that grows, whose small operand is more useful than its result. Constants that are only
+// cut up and put together in another order are folded whatever their size. If an evaluation fails,
 // the node stays and fails at run time. Counters: folded, over_budget, failed. Remarks name nodes
 // that were not folded.
 std::unique_ptr<Pass> CreateFoldConstantsPass(const FoldConstantsOptions& options);
