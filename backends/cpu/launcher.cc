@@ -232,7 +232,11 @@ LibraryStep StepOf(const StepRequest& request, RoutineOp op) {
   return library;
 }
 
-int ThreadsFor(const StepRequest& request, const CpuLauncher& launcher) {
+// Transforms do more operations than a step can count, and limit their threads themselves.
+bool LimitsItsThreads(RoutineOp op) { return op == RoutineOp::kDft || op == RoutineOp::kStft; }
+
+int ThreadsFor(const StepRequest& request, RoutineOp op, const CpuLauncher& launcher) {
+  if (LimitsItsThreads(op)) return launcher.threads;
   const SymInt flops = request.step.flops;
   const std::optional<int64_t> value = flops.is_valid() ? request.env.Eval(flops) : std::nullopt;
   return value && *value < kParallelFlops ? 1 : launcher.threads;
@@ -254,7 +258,7 @@ std::unique_ptr<StepCode> CompileLibrary(const StepRequest& request, CpuLauncher
   const Step& step = request.step;
   const std::optional<RoutineOp> op = FindRoutineOp(step.op_name);
   if (!op || !CheckRoutineOp(*op, step.schema, request.attrs).ok()) return nullptr;
-  const int threads = ThreadsFor(request, launcher);
+  const int threads = ThreadsFor(request, *op, launcher);
   const ThreadScope scope(std::min(launcher.dnn_threads, threads));
   auto call = MakeLibraryCall(StepOf(request, *op), ContextOf(launcher, threads));
   if (!call.ok()) return nullptr;
@@ -349,7 +353,7 @@ absl::StatusOr<std::unique_ptr<StepCode>> CompileFinished(const StepRequest& req
   if (!integers || !CheckRoutineOp(*op, request.step.schema, request.attrs).ok()) return nullptr;
   const Kernel& kernel = request.plan.kernels[request.step.kernel];
   const int own = NumOwnArgs(request.plan, request.step);
-  const int threads = ThreadsFor(request, launcher);
+  const int threads = ThreadsFor(request, *op, launcher);
   const LibraryContext context = ContextOf(launcher, threads);
   LibraryStep step = StepOf(request, *op);
   const int channel = op == RoutineOp::kMatmulInteger ? step.result.rank() - 1 : 1;
