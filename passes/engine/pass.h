@@ -43,7 +43,7 @@ class Pass {
   // A description of one line.
   virtual absl::string_view doc() const = 0;
   // Lists each option once; parsing, printing and help come from this list.
-  virtual void VisitOptions(OptionVisitor& visitor) {}
+  virtual void VisitOptions(OptionVisitor& visitor) { static_cast<void>(visitor); }
   // The loosest numeric contract of its rewrites. A pass with a looser contract than bit-exact also
   // has an option `admit`, which limits its rewrites.
   virtual NumericContract max_contract() const { return NumericContract::kBitExact; }
