@@ -45,37 +45,15 @@ std::vector<std::string> KeysOf(const std::string& text) {
 
 TEST_F(BenchTest, PrintsOneObjectOfThisForm) {
   const json result = Bench("--small --target=reference --passes=default --size=batch=2 mlp");
-  EXPECT_THAT(KeysOf(out_), ElementsAreArray({"model",
-                                              "small",
-                                              "target",
-                                              "passes",
-                                              "threads",
-                                              "sizes",
-                                              "seed",
-                                              "iterations",
-                                              "median_ms",
-                                              "p10_ms",
-                                              "p90_ms",
-                                              "first_ms",
-                                              "compile_ms",
-                                              "stages",
-                                              "processor_ms",
-                                              "peak_rss_mb",
-                                              "nodes",
-                                              "kernels",
-                                              "compiled_kernels",
-                                              "steps",
-                                              "packed_mb",
-                                              "arena_mb",
-                                              "flops",
-                                              "bytes",
-                                              "node_bytes",
-                                              "uncounted",
-                                              "peaks",
-                                              "share",
-                                              "floor_ms",
-                                              "machine",
-                                              "versions"}));
+  EXPECT_THAT(
+      KeysOf(out_),
+      ElementsAreArray({"model",        "small",       "target",   "on_device",  "passes",
+                        "threads",      "sizes",       "seed",     "iterations", "median_ms",
+                        "p10_ms",       "p90_ms",      "first_ms", "compile_ms", "stages",
+                        "processor_ms", "peak_rss_mb", "nodes",    "kernels",    "compiled_kernels",
+                        "steps",        "packed_mb",   "arena_mb", "flops",      "bytes",
+                        "node_bytes",   "uncounted",   "peaks",    "share",      "floor_ms",
+                        "machine",      "versions"}));
   EXPECT_EQ(result["threads"], 0);
   EXPECT_EQ(result["iterations"], 3);
   EXPECT_EQ(result["sizes"], json({{"batch", 2}}));
@@ -95,6 +73,13 @@ TEST_F(BenchTest, PrintsOneObjectOfThisForm) {
   EXPECT_GT(result["peaks"]["stream_gbs"].get<double>(), 0.1);
   EXPECT_GT(result["share"]["fma"].get<double>(), 0);
   EXPECT_GT(result["floor_ms"].get<double>(), 0);
+}
+
+// As a program that works in the host's memory does it; write-backs go to the next run.
+TEST_F(BenchTest, LeavesTensorsOnTheDevice) {
+  const json result = Bench("--small --target=cpu --on-device --nopeaks adamw");
+  EXPECT_EQ(result["on_device"], true);
+  EXPECT_EQ(result["iterations"], 3);
 }
 
 TEST_F(BenchTest, SaysFirstWhatItMeasured) {

@@ -343,6 +343,7 @@ TEST(DeviceTensors, FailuresOfTheDriver) {
   ASSERT_TRUE(session.RunOnDevice(&inputs).ok());
   EXPECT_FALSE(inputs[0].valid());
   EXPECT_THAT(session.state("p")->ReadDoubles(), ElementsAre(0, 1, 2));
+  ASSERT_TRUE(session.RunOnDevice({DeviceTensor(), g, n}).ok());
   const int64_t live = Emulated().emulation.counter("live_bytes");
   for (const char* call : {"cuMemAllocFromPoolAsync", "cuLaunchKernel", "cuMemcpyHtoDAsync_v2"}) {
     Emulated().emulation.fail_at(call, 1, kCuOutOfMemory);
