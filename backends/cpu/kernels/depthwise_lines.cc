@@ -1,4 +1,4 @@
-// Depthwise convolutions of u8 along lines; compiled once for each instruction set with VNNI.
+// Depthwise convolutions of u8 along lines; compiled for AVX-512 with VNNI.
 #include "backends/cpu/kernels/depthwise_lines.h"
 
 #include "backends/cpu/kernels/integer_finish_row.h"
@@ -15,7 +15,6 @@ constexpr int64_t kVectorBytes = 4 * kLanes;
 constexpr int kResults = 4;
 constexpr int kRows = static_cast<int>(kDepthwiseGroup);
 
-#if defined(__AVX512F__)
 using Bytes = __m512i;
 using Mask = __mmask64;
 inline Bytes LoadBytes(const void* from) { return _mm512_loadu_si512(from); }
@@ -33,7 +32,6 @@ inline void StorePoint(Bytes bytes, Mask mask, uint8_t* to) {
   _mm512_mask_storeu_epi8(to, mask, bytes);
 }
 // The channels of two points, at most 32 of each.
-constexpr bool kHasPairs = true;
 inline Bytes LoadTwo(const uint8_t* one, const uint8_t* two, Mask mask) {
   const auto half = static_cast<__mmask32>(mask);
   return _mm512_maskz_inserti64x4(0xff, _mm512_castsi256_si512(_mm256_maskz_loadu_epi8(half, one)),
@@ -44,42 +42,10 @@ inline void StoreTwo(Bytes bytes, Mask mask, uint8_t* one, uint8_t* two) {
   _mm256_mask_storeu_epi8(one, half, _mm512_castsi512_si256(bytes));
   _mm256_mask_storeu_epi8(two, half, _mm512_extracti64x4_epi64(bytes, 1));
 }
-#else
-using Bytes = __m256i;
-using Mask = int64_t;  // Channels that exist, kBlock at most.
-inline Bytes LoadBytes(const void* from) {
-  return _mm256_loadu_si256(static_cast<const __m256i*>(from));
-}
-inline Bytes LowBytes(Bytes a, Bytes b) { return _mm256_unpacklo_epi8(a, b); }
-inline Bytes HighBytes(Bytes a, Bytes b) { return _mm256_unpackhi_epi8(a, b); }
-inline Bytes LowPairs(Bytes a, Bytes b) { return _mm256_unpacklo_epi16(a, b); }
-inline Bytes HighPairs(Bytes a, Bytes b) { return _mm256_unpackhi_epi16(a, b); }
-inline Bytes AddProducts(Bytes sum, Bytes x, Bytes w) { return _mm256_dpbusd_avx_epi32(sum, x, w); }
-inline void StoreWhole(Bytes bytes, uint8_t* to) {
-  _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), bytes);
-}
-inline Mask MaskOf(int64_t left) { return Least(left, kBlock); }
-inline Bytes LoadPoint(const uint8_t* from, Mask mask) {
-  if (mask == kBlock) return LoadBytes(from);
-  alignas(32) uint8_t whole[kBlock] = {};
-  __builtin_memcpy(whole, from, mask);
-  return LoadBytes(whole);
-}
-inline void StorePoint(Bytes bytes, Mask mask, uint8_t* to) {
-  if (mask == kBlock) {
-    StoreWhole(bytes, to);
-  } else {
-    __builtin_memcpy(to, &bytes, mask);
-  }
-}
-constexpr bool kHasPairs = false;
-inline Bytes LoadTwo(const uint8_t*, const uint8_t*, Mask) { return Bytes{}; }
-inline void StoreTwo(Bytes, Mask, uint8_t*, uint8_t*) {}
-#endif
 
 // Whether two points make one block of the last channels, which are half of a block at most.
 constexpr bool FormsPairs(int64_t channels) {
-  return kHasPairs && channels % kBlock > 0 && channels % kBlock <= kBlock / 2;
+  return channels % kBlock > 0 && channels % kBlock <= kBlock / 2;
 }
 
 // Unpacking works within 128 bits: part k has channels 4k to 4k + 3 of each 16. Where pairs of
@@ -393,17 +359,12 @@ void Run(const DepthwiseLine& line) {
 const DepthwiseLineTable& TheDepthwiseLines() {
   using Largest = Tile<2, 5, kResults, false, Place::kEdge>;
   constexpr int64_t kMaxPointers = 2 * Largest::kGroups * Largest::kPoints * kRows;
-  static const DepthwiseLineTable table = {Run, kBlock, kHasPairs ? 1 : kBlock, kMaxPointers,
-                                           ChannelAt};
+  static const DepthwiseLineTable table = {Run, kBlock, kMaxPointers, ChannelAt};
   return table;
 }
 
 }  // namespace WEFT_CPU_ISA
 
-#if defined(__AVX512VNNI__)
 const DepthwiseLineTable& Avx512VnniDepthwiseLines() { return avx512_vnni::TheDepthwiseLines(); }
-#elif defined(__AVXVNNI__)
-const DepthwiseLineTable& Avx2VnniDepthwiseLines() { return avx2_vnni::TheDepthwiseLines(); }
-#endif
 
 }  // namespace weft::cpu

@@ -1,6 +1,6 @@
 // Depthwise convolutions of u8 along lines, by instructions that add four products of bytes to a
-// sum of 32 bits: compiled once for each instruction set that has them. As in tile_ops.h, no inline
-// functions.
+// sum of 32 bits: AVX-512 with VNNI. Vectors of AVX2 run depthwise_tile.h, since they have too few
+// registers for this. As in tile_ops.h, no inline functions.
 //
 // A group is three rows of the window. At each point of a line, the bytes of a channel in the three
 // rows become neighbours once, for all of the results that read them, and are multiplied by the
@@ -52,13 +52,11 @@ struct DepthwiseLine {
 struct DepthwiseLineTable {
   void (*run)(const DepthwiseLine& line) = nullptr;
   int64_t block = 0;  // Channels.
-  int64_t least = 0;  // Fewer channels are not for this table.
   int64_t max_pointers = 0;
   // The channel at a place of `channels` that are in the order of the blocks; it may not exist.
   int64_t (*channel)(int64_t place, int64_t channels) = nullptr;
 };
 
-const DepthwiseLineTable& Avx2VnniDepthwiseLines();
 const DepthwiseLineTable& Avx512VnniDepthwiseLines();
 
 }  // namespace weft::cpu

@@ -215,8 +215,10 @@ WholeFn FindWholeFor(const IntegerPanel& p) {
                                  : FindWholeOf<kAddend, 2>(p.vectors);
 }
 
-// Null: the sums go through memory. Most bytes are u8.
+// Null: the sums go through memory. Most bytes are u8. Without VNNI the sums take most of the time,
+// and a form in registers would not be worth its size.
 WholeFn FindWhole(const IntegerPanel& p) {
+  if (kSaturates) return nullptr;
   const IntegerFinish& f = p.finish;
   if (!f.unit.fits || f.result != IntegerResult::kU8 || f.table != nullptr) return nullptr;
   if (f.addend_kind == IntegerResult::kI32) return FindWholeFor<IntegerResult::kI32>(p);

@@ -215,7 +215,7 @@ absl::StatusOr<std::unique_ptr<LibraryCall>> MakeDepthwiseLinesCall(
   const int64_t lines = window.taps() / columns;
   const bool fits = (columns == 3 || columns == 5) && lines <= columns &&
                     (stride == 1 || stride == 2) && window.dilation.back() == 1;
-  if (shape.is_signed || !fits || shape.x.depth < table.least) {
+  if (shape.is_signed || !fits) {
     return absl::UnimplementedError("a window that is not read along lines");
   }
   // [blocks, groups of rows, columns, places of a block, 4]

@@ -65,10 +65,9 @@ const DepthwiseTable& DepthwiseFor(const LibraryContext& context) {
 
 LibraryCallOr MakeDepthwise(IntegerGemmShape shape, const IntegerWeightView& weights,
                             const LibraryContext& context, bool has_zero_point) {
-  if (context.vnni) {
-    const DepthwiseLineTable& table =
-        ForIsa(context.isa, Avx512VnniDepthwiseLines, Avx2VnniDepthwiseLines);
-    auto call = MakeDepthwiseLinesCall(shape, weights, table, context.threads, has_zero_point);
+  if (context.vnni && context.isa == Isa::kAvx512 && HasKernels("isa", "avx512")) {
+    auto call = MakeDepthwiseLinesCall(shape, weights, Avx512VnniDepthwiseLines(), context.threads,
+                                       has_zero_point);
     if (call.ok()) return call;
   }
   return MakeDepthwiseCall(std::move(shape), weights, DepthwiseFor(context), context.threads,
