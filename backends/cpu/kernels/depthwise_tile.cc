@@ -2,7 +2,6 @@
 #include "backends/cpu/kernels/depthwise_tile.h"
 
 #include "backends/cpu/kernels/integer_finish_row.h"
-#include "backends/cpu/kernels/unit_finish_row.h"
 #include "backends/cpu/kernels/vector_math.h"
 
 namespace weft::cpu {

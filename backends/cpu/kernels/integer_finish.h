@@ -73,6 +73,24 @@ struct IntegerFinish {
   ByteMapFn map = nullptr;
 };
 
+// Rows of sums, whole vectors of which can be read, and where their results go.
+struct FinishRows {
+  const int32_t* sums = nullptr;
+  int64_t sums_row = 0;  // Elements from row to row.
+  int64_t rows = 0;
+  int64_t columns = 0;
+  const uint8_t* addend = nullptr;
+  int64_t addend_row = 0;  // Bytes from row to row.
+  uint8_t* to = nullptr;
+  int64_t to_row = 0;  // Bytes.
+};
+
+using FinishFn = void (*)(const IntegerFinish& f, const FinishRows& rows);
+
+// The function for these results, addends and ways to round, in one form for each width of vectors.
+FinishFn FindAvx2Finish(const IntegerFinish& f);
+FinishFn FindAvx512Finish(const IntegerFinish& f);
+
 }  // namespace weft::cpu
 
 #endif  // WEFT_BACKENDS_CPU_KERNELS_INTEGER_FINISH_H_

@@ -166,18 +166,6 @@ inline void StoreResult(Vec v, uint8_t* to, int64_t left) {
   if (left < kLanes) CopyElements<BytesOf(kResult)>(whole, left, to);
 }
 
-// Rows of sums, whole vectors of which can be read, and where their results go.
-struct FinishRows {
-  const int32_t* sums = nullptr;
-  int64_t sums_row = 0;  // Elements from row to row.
-  int64_t rows = 0;
-  int64_t columns = 0;
-  const uint8_t* addend = nullptr;
-  int64_t addend_row = 0;  // Bytes from row to row.
-  uint8_t* to = nullptr;
-  int64_t to_row = 0;  // Bytes.
-};
-
 // The pointers of `f` are those of the first column.
 template <IntegerResult kResult, IntegerResult kAddend, int kMiddles>
 class Finisher {
@@ -257,49 +245,12 @@ class Finisher {
   bool divides_;
 };
 
-inline void CopySums(const IntegerFinish&, const FinishRows& rows) {
-  for (int64_t i = 0; i < rows.rows; ++i) {
-    __builtin_memcpy(rows.to + i * rows.to_row, rows.sums + i * rows.sums_row,
-                     rows.columns * sizeof(int32_t));
-  }
-}
-
-using FinishFn = void (*)(const IntegerFinish& f, const FinishRows& rows);
-
-template <IntegerResult kResult, int kMiddles>
-inline FinishFn FindFinishFor(IntegerResult addend) {
-  switch (addend) {
-    case IntegerResult::kF32:
-      return Finisher<kResult, IntegerResult::kF32, kMiddles>::Run;
-    case IntegerResult::kU8:
-      return Finisher<kResult, IntegerResult::kU8, kMiddles>::Run;
-    case IntegerResult::kI8:
-      return Finisher<kResult, IntegerResult::kI8, kMiddles>::Run;
-    default:
-      return Finisher<kResult, IntegerResult::kI32, kMiddles>::Run;
-  }
-}
-
-template <int kMiddles>
-inline FinishFn FindFinishTo(const IntegerFinish& f) {
-  switch (f.result) {
-    case IntegerResult::kF32:
-      return FindFinishFor<IntegerResult::kF32, kMiddles>(f.addend_kind);
-    case IntegerResult::kU8:
-      return FindFinishFor<IntegerResult::kU8, kMiddles>(f.addend_kind);
-    case IntegerResult::kI8:
-      return FindFinishFor<IntegerResult::kI8, kMiddles>(f.addend_kind);
-    default:
-      return CopySums;
-  }
-}
-
-// For all of them.
-inline FinishFn FindAnyFinish(const IntegerFinish& f) {
-  static_assert(kMaxMiddles == 2);
-  return f.middles == 0   ? FindFinishTo<0>(f)
-         : f.middles == 1 ? FindFinishTo<1>(f)
-                          : FindFinishTo<2>(f);
+inline FinishFn FindFinish(const IntegerFinish& f) {
+#if defined(__AVX512F__)
+  return FindAvx512Finish(f);
+#else
+  return FindAvx2Finish(f);
+#endif
 }
 
 }  // namespace

@@ -341,43 +341,6 @@ class UnitFinisher {
   const bool clamps_;
 };
 
-template <IntegerResult kResult, int kMiddles>
-inline FinishFn FindUnitFinishFor(IntegerResult addend) {
-  switch (addend) {
-    case IntegerResult::kF32:
-      // Floats may be too large to become integers at once.
-      if constexpr (kResult == IntegerResult::kF32) {
-        return UnitFinisher<kResult, IntegerResult::kF32, kMiddles>::Run;
-      }
-      return Finisher<kResult, IntegerResult::kF32, kMiddles>::Run;
-    case IntegerResult::kU8:
-      return UnitFinisher<kResult, IntegerResult::kU8, kMiddles>::Run;
-    case IntegerResult::kI8:
-      return UnitFinisher<kResult, IntegerResult::kI8, kMiddles>::Run;
-    default:
-      return UnitFinisher<kResult, IntegerResult::kI32, kMiddles>::Run;
-  }
-}
-
-template <int kMiddles>
-inline FinishFn FindUnitFinishTo(const IntegerFinish& f) {
-  switch (f.result) {
-    case IntegerResult::kU8:
-      return FindUnitFinishFor<IntegerResult::kU8, kMiddles>(f.addend_kind);
-    case IntegerResult::kI8:
-      return FindUnitFinishFor<IntegerResult::kI8, kMiddles>(f.addend_kind);
-    default:
-      return FindUnitFinishFor<IntegerResult::kF32, kMiddles>(f.addend_kind);
-  }
-}
-
-inline FinishFn FindFinish(const IntegerFinish& f) {
-  if (!f.unit.fits) return FindAnyFinish(f);
-  return f.middles == 0   ? FindUnitFinishTo<0>(f)
-         : f.middles == 1 ? FindUnitFinishTo<1>(f)
-                          : FindUnitFinishTo<2>(f);
-}
-
 }  // namespace
 }  // namespace WEFT_CPU_ISA
 }  // namespace weft::cpu
