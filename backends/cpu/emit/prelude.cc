@@ -178,7 +178,12 @@ W_INLINE v_f32 w_min2(v_f32 a, v_f32 b) { return a < b ? a : b; }
 W_FLOAT_EXTREMA(f32) W_FLOAT_EXTREMA(f64)
 // A number that the compiler sees, the same in all lanes, and not -0.
 W_INLINE bool w_plain(v_f32 v) {
-  return __builtin_constant_p(v[0]) && v[0] == v[0] && !(v[0] == 0 && __builtin_signbit(v[0]));
+  const f32 x = v[0];
+  bool same = __builtin_constant_p(x) && x == x && !(x == 0 && __builtin_signbit(x));
+  #pragma GCC unroll 16
+  for (int i = 1; i < L; ++i)
+    same = same && __builtin_constant_p(v[i]) && v[i] == x && !__builtin_signbit(v[i]) == !__builtin_signbit(x);
+  return same;
 }
 W_INLINE v_f32 w_maximum(v_f32 a, v_f32 b) {
   if (w_plain(b)) return b[0] == 0 ? w_max2(b, a) + b : w_max2(b, a);
