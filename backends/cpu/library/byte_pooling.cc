@@ -25,8 +25,7 @@ class BytePoolingCall : public LibraryCall {
         is_signed_(step.result.dtype == DType::kI8),
         run_(run),
         threads_(threads),
-        copies_x_(x_.step != 1 || std::any_of(x_.strides.begin(), x_.strides.end(),
-                                              [](int64_t stride) { return stride < 0; })),
+        copies_x_(!x_.IsReadInPlace()),
         taps_(x_, std::move(window), y_.dims, copies_x_ ? x_.depth : 0) {
     copies_y_ = y_.step != 1 || !IsOneLoop(y_.dims, y_.strides, &y_row_);
     if (copies_y_) y_row_ = y_.depth;

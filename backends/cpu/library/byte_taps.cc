@@ -10,6 +10,11 @@
 
 namespace weft::cpu {
 
+bool ByteRows::IsReadInPlace() const {
+  return step == 1 &&
+         std::none_of(strides.begin(), strides.end(), [](int64_t stride) { return stride < 0; });
+}
+
 int64_t ByteRows::rows() const {
   int64_t rows = 1;
   for (const int64_t d : dims) rows *= d;

@@ -17,6 +17,9 @@ struct ByteRows {
   int64_t step = 1;  // From element to element of a row.
 
   int64_t rows() const;
+  // Elements lie side by side, and no row lies before the first one: offsets below 0 stand for
+  // padding (ByteTaps).
+  bool IsReadInPlace() const;
   // The element at which row `index` begins.
   int64_t OffsetOf(int64_t index) const;
 };
@@ -109,6 +112,15 @@ void CopyOut(const T* from, const ByteRows& rows, int threads, T* y) {
   for (int64_t i = 0; i < n; ++i) {
     T* to = y + rows.OffsetOf(i);
     for (int64_t j = 0; j < rows.depth; ++j) to[j * rows.step] = from[i * rows.depth + j];
+  }
+}
+
+// The same for elements of 1 or 4 bytes.
+inline void CopyOut(const char* from, const ByteRows& rows, int64_t bytes, int threads, void* y) {
+  if (bytes == 1) {
+    CopyOut(from, rows, threads, static_cast<char*>(y));
+  } else {
+    CopyOut(reinterpret_cast<const int32_t*>(from), rows, threads, static_cast<int32_t*>(y));
   }
 }
 

@@ -28,9 +28,7 @@ class DepthwiseCall : public LibraryCall {
         channels_(shape_.x.depth),
         whole_(AlignUp(channels_, table.block)),
         rows_(shape_.y.rows()),
-        copies_x_(shape_.x.step != 1 ||
-                  std::any_of(shape_.x.strides.begin(), shape_.x.strides.end(),
-                              [](int64_t stride) { return stride < 0; })),
+        copies_x_(!shape_.x.IsReadInPlace()),
         taps_(shape_.x, shape_.window, shape_.y.dims, copies_x_ ? channels_ : 0) {
     copies_y_ = shape_.y.step != 1 || !IsOneLoop(shape_.y.dims, shape_.y.strides, &y_row_);
     if (copies_y_) y_row_ = channels_;
@@ -68,12 +66,7 @@ class DepthwiseCall : public LibraryCall {
     panel.start = start;
     auto* y = static_cast<char*>(copies_y_ ? scratch + y_at_ : memory.result);
     RunShares(panel, y, scratch + own_at_);
-    if (copies_y_ && y_bytes_ == 1) {
-      CopyOut(y, shape_.y, threads_, static_cast<char*>(memory.result));
-    } else if (copies_y_) {
-      CopyOut(reinterpret_cast<int32_t*>(y), shape_.y, threads_,
-              static_cast<int32_t*>(memory.result));
-    }
+    if (copies_y_) CopyOut(y, shape_.y, y_bytes_, threads_, memory.result);
     return absl::OkStatus();
   }
 

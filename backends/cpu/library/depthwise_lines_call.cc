@@ -34,9 +34,7 @@ class DepthwiseLinesCall : public LibraryCall {
         whole_(AlignUp(channels_, table.block)),
         width_(shape_.y.dims.back()),
         lines_(shape_.y.rows() / width_),
-        copies_x_(shape_.x.step != 1 ||
-                  std::any_of(shape_.x.strides.begin(), shape_.x.strides.end(),
-                              [](int64_t stride) { return stride < 0; })),
+        copies_x_(!shape_.x.IsReadInPlace()),
         taps_(shape_.x, shape_.window, shape_.y.dims, copies_x_ ? channels_ : 0),
         groups_(GroupsOf(shape_.window.kernel.back())),
         weights_(std::move(weights)),
@@ -74,12 +72,7 @@ class DepthwiseLinesCall : public LibraryCall {
     if (shape_.finish) ReadFinish(memory, scratch, &line);
     auto* y = static_cast<char*>(copies_y_ ? scratch + y_at_ : memory.result);
     RunShares(line, y, scratch + own_at_);
-    if (copies_y_ && y_bytes_ == 1) {
-      CopyOut(y, shape_.y, threads_, static_cast<char*>(memory.result));
-    } else if (copies_y_) {
-      CopyOut(reinterpret_cast<int32_t*>(y), shape_.y, threads_,
-              static_cast<int32_t*>(memory.result));
-    }
+    if (copies_y_) CopyOut(y, shape_.y, y_bytes_, threads_, memory.result);
     return absl::OkStatus();
   }
 

@@ -111,12 +111,7 @@ class IntegerBatchCall : public LibraryCall {
                  scratch + own_at_ + omp_get_thread_num() * own_.bytes());
       }
     }
-    if (copies_y_ && y_bytes_ == 1) {
-      CopyOut(job.y, b_.y, threads_, static_cast<char*>(memory.result));
-    } else if (copies_y_) {
-      CopyOut(reinterpret_cast<int32_t*>(job.y), b_.y, threads_,
-              static_cast<int32_t*>(memory.result));
-    }
+    if (copies_y_) CopyOut(job.y, b_.y, y_bytes_, threads_, memory.result);
     return absl::OkStatus();
   }
 

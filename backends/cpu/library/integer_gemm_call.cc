@@ -37,10 +37,8 @@ class IntegerGemmCall : public LibraryCall {
         depth_(shape_.run > 0 ? shape_.run * point_ : point_) {
     // Copied: i8, elements with gaps, rows whose last group would read beyond the tensor, and those
     // that may lie before the first one, since offsets below 0 stand for padding.
-    copies_x_ = shape_.is_signed || shape_.x.step != 1 || depth_ != shape_.x.depth ||
-                shape_.run > 0 ||
-                std::any_of(shape_.x.strides.begin(), shape_.x.strides.end(),
-                            [](int64_t stride) { return stride < 0; });
+    copies_x_ =
+        shape_.is_signed || !shape_.x.IsReadInPlace() || depth_ != shape_.x.depth || shape_.run > 0;
     copies_y_ = shape_.y.step != 1 || !IsOneLoop(shape_.y.dims, shape_.y.strides, &y_row_);
     if (copies_y_) y_row_ = shape_.y.depth;
     if (shape_.finish) y_bytes_ = ResultBytes(shape_.finish->finish.result);
@@ -93,12 +91,7 @@ class IntegerGemmCall : public LibraryCall {
                                          reinterpret_cast<float*>(scratch + finish_at_));
     }
     RunShares(panel, start, y, reinterpret_cast<int64_t*>(scratch + offsets_at_));
-    if (copies_y_ && y_bytes_ == 1) {
-      CopyOut(y, shape_.y, threads_, static_cast<char*>(memory.result));
-    } else if (copies_y_) {
-      CopyOut(reinterpret_cast<int32_t*>(y), shape_.y, threads_,
-              static_cast<int32_t*>(memory.result));
-    }
+    if (copies_y_) CopyOut(y, shape_.y, y_bytes_, threads_, memory.result);
     return absl::OkStatus();
   }
 
