@@ -1,5 +1,5 @@
-// What a program needs to load, compile, run and write models (docs/running.md). Programs with ops,
-// passes or devices of their own also include extensions.h and what it names.
+// All headers for loading, compiling, running and writing models (docs/running.md). Programs with
+// ops, passes or devices of their own also include extensions.h and what it names.
 #ifndef WEFT_API_WEFT_H_
 #define WEFT_API_WEFT_H_
 

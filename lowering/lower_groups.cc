@@ -194,7 +194,7 @@ absl::Status GraphLowering::LowerComposite(const Node& node) {
     const absl::Status status = LowerKernel(nodes, results, outputs);
     if (status.ok() || !absl::IsUnimplemented(status)) return status;
   }
-  // What a concatenation places, the step in the body computes there.
+  // The step in the body computes values at the places that a concatenation gives them.
   for (size_t i = 0; i < results.size(); ++i) {
     const auto placed = placements_.find(results[i]);
     if (placed == placements_.end() || outputs[i]->node() == nullptr) continue;

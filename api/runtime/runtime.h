@@ -1,4 +1,4 @@
-// What a program needs to open and run compiled models with the runtime alone (docs/running.md).
+// All headers for opening and running compiled models with the runtime alone (docs/running.md).
 #ifndef WEFT_API_RUNTIME_RUNTIME_H_
 #define WEFT_API_RUNTIME_RUNTIME_H_
 

@@ -59,7 +59,7 @@ int64_t ChannelAt(int64_t place, int64_t channels) {
   return first + (pairs ? channel % (kBlock / 2) : channel);
 }
 
-// What a tile of neighbouring results reads and writes.
+// Operands and results of a tile of neighbouring results.
 struct TilePlace {
   // [groups, points, rows]; of a tile inside of x: [groups, rows], for the first point.
   const uint8_t* const* pointers = nullptr;
@@ -71,7 +71,7 @@ struct TilePlace {
   Mask mask = {};
 };
 
-// What is known of a tile.
+// Where a tile lies.
 enum class Place {
   kEdge,   // It may read beyond x.
   kInner,  // All that it reads is inside of x.

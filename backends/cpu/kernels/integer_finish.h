@@ -64,7 +64,7 @@ struct IntegerFinish {
     int16_t zero_point = 0;
     uint8_t least = 0;  // Of the result, as its bits.
     uint8_t most = 0;
-    // Of each middle, less its zero point, which is the one that is subtracted again.
+    // Limits of each middle, less its zero point, which is the one that is subtracted again.
     Clamp middle[kMaxMiddles];
   };
   Unit unit;

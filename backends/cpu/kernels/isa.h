@@ -26,7 +26,7 @@ absl::StatusOr<Isa> DetectIsa();
 // InvalidArgument for an unknown name, Unimplemented if the machine lacks the set.
 absl::StatusOr<Isa> ChooseIsa(absl::string_view name);
 
-// What the function for the set returns, of those that the program has.
+// The result of the function for the set, among the sets that the program has.
 template <typename T>
 T ForIsa(Isa isa, T (*avx512)(), T (*avx2)()) {
   if constexpr (!HasKernels("isa", "avx2")) return avx512();

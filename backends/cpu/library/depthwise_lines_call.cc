@@ -18,7 +18,7 @@ namespace {
 // Results of a share, in whole lines.
 constexpr int64_t kShareResults = 64;
 
-// Of the window's rows.
+// Groups of the rows of a window with so many columns.
 int64_t GroupsOf(int64_t columns) { return AlignUp(columns, kDepthwiseGroup) / kDepthwiseGroup; }
 
 class DepthwiseLinesCall : public LibraryCall {
@@ -87,7 +87,7 @@ class DepthwiseLinesCall : public LibraryCall {
     natural_at_ = scratch_.Place(whole_ * 4);
     if (copies_x_) x_at_ = scratch_.Place(shape_.x.rows() * channels_);
     if (copies_y_) y_at_ = scratch_.Place(lines_ * width_ * channels_ * y_bytes_);
-    // Of each thread: sums, pointers, lines.
+    // Each thread has sums, pointers and lines.
     pointers_at_ = AlignUp(kDepthwiseResults * whole_ * 4, kCacheLine);
     lines_at_ = pointers_at_ + AlignUp(table_.max_pointers * 8, kCacheLine);
     own_bytes_ = lines_at_ + AlignUp(groups_ * kDepthwiseGroup * 8, kCacheLine);

@@ -180,7 +180,7 @@ class FinishReader {
     return Reach(kCentered);
   }
 
-  // What was narrowed is widened again: it was a middle.
+  // A narrowed value is widened again: it was a middle.
   bool TakeWiden(const Instr& instr) {
     IntegerFinish& finish = found_.finish;
     if (at_ == kNarrowed) {

@@ -35,7 +35,7 @@ struct FoundFinish {
   FinishOperand late_bias[kMaxMiddles];
   int addend = -1;  // An argument with the strides of the result.
   int64_t addend_offset = 0;
-  // Of what is narrowed to 8 bits: the middles and the result.
+  // A narrowing to 8 bits: of a middle, or of the result.
   struct Narrow {
     FinishOperand step = {1};
     FinishOperand zero_point;

@@ -177,7 +177,8 @@ class IntegerGemmCall : public LibraryCall {
   int64_t share_rows_ = 0;
   int64_t copied_rows_ = 0;
   std::optional<ByteTaps> taps_;
-  // Of the rows of a share, where all shares have the same; else they are filled in each run.
+  // Offsets of the rows of a share, where all shares have the same; else they are filled in each
+  // run.
   std::vector<int64_t> offsets_;
   bool copies_x_ = false;
   bool copies_y_ = false;

@@ -207,7 +207,7 @@ TEST(DeviceTensors, StateStaysOnTheDevice) {
     EXPECT_FALSE(inputs[0].valid());
   }
   EXPECT_THAT(OnHost(session, count[0]).ReadDoubles(), ElementsAre(4));
-  // What is asked for on the host is what the device has, and goes on from there.
+  // The host sees the value that the device has, and its runs go on from there.
   ASSERT_NE(session.state("cache"), nullptr);
   EXPECT_TRUE(session.state("cache")->BitEqual(*reference.state("cache")));
   const HostTensor at = At(6);
