@@ -182,8 +182,7 @@ bool Find(const SampleRule& rule, const float* coordinates, int32_t* offsets, fl
   return all;
 }
 
-// --- Sums
-// ------------------------------------------------------------------------------------------
+// --- Sums of elements -------------------------------------------------------------------------
 
 inline Vec LoadAt(const float* x, const int32_t* offsets) {
   Vec v;
@@ -226,6 +225,81 @@ void Gather(const float* x, const SampleTaps& taps, int64_t count, float* y, int
   for (; i < count; ++i) y[i * y_step] = SumAt(x, taps, i);
 }
 
+// --- Sums of vectors of channels --------------------------------------------------------------
+
+void PackPixels(const float* x, int64_t x_channel, int64_t channels, int64_t pixels, float* to) {
+  int64_t i = 0;
+  for (; i + kLanes <= pixels; i += kLanes) {
+    Vec square[kLanes];
+    for (int64_t c = 0; c < kLanes; ++c) {
+      square[c] = c < channels ? LoadVec(x + c * x_channel + i) : Vec{};
+    }
+    TransposeSquare<1>(square);
+    for (int64_t l = 0; l < kLanes; ++l) StoreVec(to + (i + l) * kLanes, square[l]);
+  }
+  for (; i < pixels; ++i) {
+    for (int64_t c = 0; c < kLanes; ++c) {
+      to[i * kLanes + c] = c < channels ? x[c * x_channel + i] : 0;
+    }
+  }
+}
+
+// The channels of kLanes points from `first` on.
+template <bool kAllInside>
+inline void SumPixels(const float* x, const SampleTaps& taps, int64_t first, Vec* sums) {
+  for (int64_t i = 0; i < kLanes; ++i) sums[i] = Vec{};
+  for (int64_t t = 0; t < taps.taps; ++t) {
+    const int64_t at = t * taps.pitch + first;
+#pragma GCC unroll 16
+    for (int64_t i = 0; i < kLanes; ++i) {
+      const Vec v = LoadVec(x + taps.offsets[at + i]);
+      const Vec next = Fma(Splat(taps.weights[at + i]), v, sums[i]);
+      if constexpr (kAllInside) {
+        sums[i] = next;
+      } else {
+        sums[i] = (Ints{} + taps.inside[at + i]) ? next : sums[i];
+      }
+    }
+  }
+}
+
+inline void StorePart(float* to, Vec v, int64_t count) {
+  if (count == kLanes) return StoreVec(to, v);
+  __builtin_memcpy(to, &v, count * sizeof(float));
+}
+
+// Stores `count` points, of which each vector has the channels.
+inline void StorePixels(Vec* sums, int64_t count, int64_t channels, float* y, int64_t y_channel,
+                        int64_t y_step) {
+  if (y_channel == 1) {
+    for (int64_t i = 0; i < count; ++i) StorePart(y + i * y_step, sums[i], channels);
+    return;
+  }
+  TransposeSquare<1>(sums);
+  for (int64_t c = 0; c < channels; ++c) {
+    if (y_step == 1) {
+      StorePart(y + c * y_channel, sums[c], count);
+    } else {
+      for (int64_t i = 0; i < count; ++i) y[c * y_channel + i * y_step] = sums[c][i];
+    }
+  }
+}
+
+void GatherPixels(const float* x, const SampleTaps& taps, int64_t count, int64_t channels, float* y,
+                  int64_t y_channel, int64_t y_step) {
+  for (int64_t i = 0; i < count; i += kLanes) {
+    Vec sums[kLanes];
+    if (taps.inside == nullptr) {
+      SumPixels<true>(x, taps, i, sums);
+    } else {
+      SumPixels<false>(x, taps, i, sums);
+    }
+    StorePixels(sums, Least(kLanes, count - i), channels, y + i * y_step, y_channel, y_step);
+  }
+}
+
+// --- Other sums -------------------------------------------------------------------------------
+
 void Blend(const float* const* rows, const float* weights, int64_t taps, int64_t count, float* y) {
   int64_t i = 0;
   for (; i + kLanes <= count; i += kLanes) {
@@ -253,7 +327,7 @@ void Add(const float* x, int64_t x_step, int64_t count, float* y, int64_t y_step
 }  // namespace
 
 const SampleTable& TheSample() {
-  static const SampleTable table = {Find, Gather, Blend, Add};
+  static const SampleTable table = {Find, Gather, PackPixels, GatherPixels, Blend, Add, kLanes};
   return table;
 }
 

@@ -41,11 +41,20 @@ struct SampleTable {
   // y[i * y_step] of `count` points.
   void (*gather)(const float* x, const SampleTaps& taps, int64_t count, float* y,
                  int64_t y_step) = nullptr;
+  // Copies at most `lanes` planes of x, whose pixels are contiguous: to[pixel * lanes + channel],
+  // with zeros for the channels that are missing.
+  void (*pack_pixels)(const float* x, int64_t x_channel, int64_t channels, int64_t pixels,
+                      float* to) = nullptr;
+  // y[channel * y_channel + i * y_step] of `count` points, which are at most kSamplePoints, and of
+  // `channels` channels, which are at most `lanes`. A tap reads `lanes` floats from its offset on.
+  void (*gather_pixels)(const float* x, const SampleTaps& taps, int64_t count, int64_t channels,
+                        float* y, int64_t y_channel, int64_t y_step) = nullptr;
   // y[i] is the sum of weights[t] * rows[t][i].
   void (*blend)(const float* const* rows, const float* weights, int64_t taps, int64_t count,
                 float* y) = nullptr;
   // Adds x[i * x_step] to y[i * y_step].
   void (*add)(const float* x, int64_t x_step, int64_t count, float* y, int64_t y_step) = nullptr;
+  int64_t lanes = 0;
 };
 
 const SampleTable& Avx2Sample();

@@ -1,4 +1,7 @@
 // grid_sampler: the taps of some points are found once and used for all channels.
+//
+// Images of many channels are read by vectors of channels: as they are, if their channels lie side
+// by side, else from a copy, if so many points read it that it pays.
 #include <omp.h>
 
 #include <algorithm>
@@ -14,6 +17,17 @@
 namespace weft::cpu {
 namespace {
 
+constexpr int64_t kCopiedFloats = int64_t{1} << 19;      // Floats of the images copied at once.
+constexpr int64_t kMostCopiedFloats = int64_t{1} << 22;  // Most floats of an image that is copied.
+
+// How vectors of channels are read; without a step, single elements are.
+struct ChannelVectors {
+  int64_t step = 0;    // Elements from one vector of a pixel to the next.
+  int64_t pixels = 0;  // Pixels of a copied image; 0: images are read as they are.
+  int64_t floats = 0;  // Floats of a copied image.
+  int64_t images = 1;  // Images that are copied at once.
+};
+
 struct GridSamplerShape {
   SampleRule rule;
   const SampleTable* table = nullptr;
@@ -24,6 +38,7 @@ struct GridSamplerShape {
   int64_t x_batch = 0, x_channel = 0;
   int64_t y_batch = 0, y_channel = 0, y_point = 0;
   std::vector<int64_t> grid;  // All strides.
+  ChannelVectors vectors;
 };
 
 int64_t TapsOf(const SampleRule& rule) {
@@ -41,18 +56,24 @@ class GridSamplerCall : public LibraryCall {
       : s_(std::move(shape)), taps_(TapsOf(s_.rule)), threads_(threads) {}
 
   std::string name() const override { return "grid_sampler"; }
-  int64_t scratch_bytes() const override { return threads_ * TileFloats() * 4; }
+  int64_t scratch_bytes() const override { return (CopiedFloats() + threads_ * TileFloats()) * 4; }
 
   absl::Status Run(const CallMemory& memory) override {
     const int64_t blocks = (s_.points + kSamplePoints - 1) / kSamplePoints;
-    const int64_t items = s_.batches * blocks;
-    const int threads = static_cast<int>(std::min<int64_t>(threads_, items));
+    const int threads = static_cast<int>(std::min<int64_t>(threads_, s_.batches * blocks));
+    const int64_t images = s_.vectors.pixels > 0 ? s_.vectors.images : s_.batches;
 #pragma omp parallel num_threads(threads) if (threads > 1)
     {
-      float* tile = static_cast<float*>(memory.scratch) + omp_get_thread_num() * TileFloats();
+      float* tile = static_cast<float*>(memory.scratch) + CopiedFloats() +
+                    omp_get_thread_num() * TileFloats();
+      for (int64_t batch = 0; batch < s_.batches; batch += images) {
+        const int64_t count = std::min(images, s_.batches - batch);
+        if (s_.vectors.pixels > 0) CopyImages(memory, batch, count);
 #pragma omp for schedule(static)
-      for (int64_t item = 0; item < items; ++item) {
-        RunBlock(memory, item / blocks, item % blocks * kSamplePoints, tile);
+        for (int64_t item = 0; item < count * blocks; ++item) {
+          const int64_t image = item / blocks;
+          RunBlock(memory, batch + image, image, item % blocks * kSamplePoints, tile);
+        }
       }
     }
     return absl::OkStatus();
@@ -61,6 +82,24 @@ class GridSamplerCall : public LibraryCall {
  private:
   // Offsets, weights, flags and coordinates.
   int64_t TileFloats() const { return kSamplePoints * (3 * taps_ + kMostSampleAxes); }
+  int64_t CopiedFloats() const { return s_.vectors.images * s_.vectors.floats; }
+  int64_t Vectors() const { return (s_.channels + s_.table->lanes - 1) / s_.table->lanes; }
+
+  // Copies images [batch, batch + count) to the scratch memory, vector by vector.
+  void CopyImages(const CallMemory& memory, int64_t batch, int64_t count) const {
+    const int64_t lanes = s_.table->lanes;
+#pragma omp for schedule(static)
+    for (int64_t item = 0; item < count * Vectors(); ++item) {
+      const int64_t image = item / Vectors();
+      const int64_t vector = item % Vectors();
+      s_.table->pack_pixels(static_cast<const float*>(memory.args[0]) +
+                                (batch + image) * s_.x_batch + vector * lanes * s_.x_channel,
+                            s_.x_channel, std::min(lanes, s_.channels - vector * lanes),
+                            s_.vectors.pixels,
+                            static_cast<float*>(memory.scratch) + image * s_.vectors.floats +
+                                vector * s_.vectors.step);
+    }
+  }
 
   // Those of points [first, first + count) of a batch; zeros follow.
   void LoadCoordinates(const float* grid, int64_t first, int64_t count, float* to) const {
@@ -81,7 +120,9 @@ class GridSamplerCall : public LibraryCall {
     }
   }
 
-  void RunBlock(const CallMemory& memory, int64_t batch, int64_t first, float* tile) const {
+  // Points from `first` on of a batch, whose image is number `copy` of those that were copied.
+  void RunBlock(const CallMemory& memory, int64_t batch, int64_t copy, int64_t first,
+                float* tile) const {
     const int64_t size = taps_ * kSamplePoints;
     int32_t* offsets = reinterpret_cast<int32_t*>(tile);
     int32_t* inside = offsets + size;
@@ -93,9 +134,21 @@ class GridSamplerCall : public LibraryCall {
     const bool all = s_.table->find(s_.rule, coordinates, offsets, weights, inside);
     const SampleTaps taps = {taps_, kSamplePoints, offsets, weights, all ? nullptr : inside};
     const float* x = static_cast<const float*>(memory.args[0]) + batch * s_.x_batch;
+    if (s_.vectors.pixels > 0) {
+      x = static_cast<const float*>(memory.scratch) + copy * s_.vectors.floats;
+    }
     float* y = static_cast<float*>(memory.result) + batch * s_.y_batch + first * s_.y_point;
+    if (s_.vectors.step > 0) return GatherVectors(x, taps, count, y);
     for (int64_t c = 0; c < s_.channels; ++c) {
       s_.table->gather(x + c * s_.x_channel, taps, count, y + c * s_.y_channel, s_.y_point);
+    }
+  }
+
+  void GatherVectors(const float* x, const SampleTaps& taps, int64_t count, float* y) const {
+    const int64_t lanes = s_.table->lanes;
+    for (int64_t c = 0; c < s_.channels; c += lanes, x += s_.vectors.step) {
+      s_.table->gather_pixels(x, taps, count, std::min(lanes, s_.channels - c),
+                              y + c * s_.y_channel, s_.y_channel, s_.y_point);
     }
   }
 
@@ -132,6 +185,29 @@ bool HasSmallPlanes(const RunView& x) {
     last += (x.dims[d] - 1) * stride;
   }
   return last <= std::numeric_limits<int32_t>::max();
+}
+
+// Decides how vectors of channels are read; the rule gets the strides of a copy.
+void ChooseVectors(const RunView& x, GridSamplerShape* s) {
+  const int64_t lanes = s->table->lanes;
+  if (s->channels < lanes) return;
+  if (s->x_channel == 1 && s->channels % lanes == 0) {
+    s->vectors.step = lanes;
+    return;
+  }
+  const absl::Span<const int64_t> dims = absl::MakeConstSpan(x.dims).subspan(2);
+  int64_t pixel = 0;
+  if (!IsOneLoop(dims, absl::MakeConstSpan(x.strides).subspan(2), &pixel) || pixel != 1) return;
+  const int64_t pixels = x.numel() / (x.dims[0] * s->channels);
+  const int64_t vectors = (s->channels + lanes - 1) / lanes;
+  if (pixels > kMostCopiedFloats / (vectors * lanes) || s->points < pixels / TapsOf(s->rule)) {
+    return;
+  }
+  s->vectors.step = pixels * lanes;
+  s->vectors.pixels = pixels;
+  s->vectors.floats = vectors * s->vectors.step;
+  s->vectors.images = std::clamp<int64_t>(kCopiedFloats / s->vectors.floats, 1, s->batches);
+  for (int a = 0; a < s->rule.axes; ++a) s->rule.strides[a] *= lanes;
 }
 
 // A plan from a file may have other sizes.
@@ -171,6 +247,7 @@ LibraryCallOr MakeGridSamplerCall(const LibraryStep& step, const LibraryContext&
   if (!IsOneLoop(s.dims, strides.subspan(2), &s.y_point)) {
     return absl::UnimplementedError("points apart");
   }
+  ChooseVectors(x, &s);
   return std::make_unique<GridSamplerCall>(std::move(s), context.threads);
 }
 

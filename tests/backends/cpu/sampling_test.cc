@@ -76,22 +76,58 @@ TEST(GridSampler, EdgesOfRules) {
   HostTensor grid(DType::kF32, {1, n, n, 2});
   grid.WriteDoubles(values);
   for (const std::string& rule : AllRules()) {
-    const HostTensor x = Noise(DType::kF32, {1, 2, 4, 4}, 1, 1);
-    ExpectRoutine(SampleText({1, 2, 4, 4}, {1, n, n, 2}, rule), "grid_sampler", {x, grid}, kClose);
+    for (const int64_t channels : {2, 16}) {
+      const HostTensor x = Noise(DType::kF32, {1, channels, 4, 4}, 1, 1);
+      ExpectRoutine(SampleText({1, channels, 4, 4}, {1, n, n, 2}, rule), "grid_sampler", {x, grid},
+                    kClose);
+    }
   }
 }
 
 // An element outside of the image is not read, so that infinite ones do not spread.
 TEST(GridSampler, InfiniteElements) {
-  HostTensor x = Noise(DType::kF32, {1, 1, 4, 4}, 1, 1);
-  std::vector<double> values = x.ReadDoubles();
-  values[0] = std::numeric_limits<double>::infinity();
-  values[9] = std::numeric_limits<double>::quiet_NaN();
-  x.WriteDoubles(values);
-  for (const std::string& rule : AllRules()) {
-    ExpectRoutine(SampleText({1, 1, 4, 4}, {1, 9, 9, 2}, rule), "grid_sampler",
-                  {x, Noise(DType::kF32, {1, 9, 9, 2}, 1.7, 2)}, kClose);
+  for (const int64_t channels : {1, 18}) {
+    HostTensor x = Noise(DType::kF32, {1, channels, 4, 4}, 1, 1);
+    std::vector<double> values = x.ReadDoubles();
+    for (int64_t c = 0; c < channels; ++c) {
+      values[c * 16] = std::numeric_limits<double>::infinity();
+      values[c * 16 + 9] = std::numeric_limits<double>::quiet_NaN();
+    }
+    x.WriteDoubles(values);
+    for (const std::string& rule : AllRules()) {
+      ExpectRoutine(SampleText({1, channels, 4, 4}, {1, 9, 9, 2}, rule), "grid_sampler",
+                    {x, Noise(DType::kF32, {1, 9, 9, 2}, 1.7, 2)}, kClose);
+    }
   }
+}
+
+// Many channels are read by vectors, from a copy of the image.
+TEST(GridSampler, ManyChannels) {
+  for (const std::string& rule : AllRules()) {
+    ExpectSample({2, 35, 5, 7}, {2, 13, 11, 2}, rule);
+    ExpectSample({2, 16, 9}, {2, 70, 1}, rule);
+    ExpectSample({1, 17, 3, 4, 5}, {1, 5, 5, 5, 3}, rule);
+    ExpectSample({1, 40, 1, 1}, {1, 4, 4, 2}, rule);
+    ExpectSample({1, 16, 9, 9}, {1, 2, 1, 2}, rule);  // No copy: there are few points.
+  }
+  ExpectSample({3, 16, 130, 130}, {3, 65, 66, 2}, "");  // One image after the other.
+}
+
+TEST(GridSampler, ChannelsSideBySide) {
+  const std::string text =
+      "func @main(%x: f32[2, 5, 3, 32], %grid: f32[2, 9, 10, 2]) -> f32[2, 9, 10, 32] {"
+      " %0 = permute(%x, dims=[0, 3, 1, 2]) %1 = grid_sampler(%0, %grid)"
+      " %2 = permute(%1, dims=[0, 2, 3, 1]) return %2 }";
+  ExpectRoutine(
+      text, "grid_sampler",
+      {Noise(DType::kF32, {2, 5, 3, 32}, 1, 1), Noise(DType::kF32, {2, 9, 10, 2}, 1.4, 2)}, kClose);
+  const std::string apart =
+      "func @main(%x: f32[19, 2, 5, 3], %grid: f32[2, 9, 10, 2]) -> f32[9, 10, 2, 19] {"
+      " %0 = permute(%x, dims=[1, 0, 2, 3]) %1 = grid_sampler(%0, %grid)"
+      " %2 = permute(%1, dims=[2, 3, 0, 1]) return %2 }";
+  ExpectRoutine(
+      apart, "grid_sampler",
+      {Noise(DType::kF32, {19, 2, 5, 3}, 1, 1), Noise(DType::kF32, {2, 9, 10, 2}, 1.4, 2)}, kClose);
 }
 
 TEST(GridSampler, Strides) {
