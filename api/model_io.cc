@@ -132,9 +132,10 @@ absl::StatusOr<std::unique_ptr<Module>> LoadModel(const std::string& path,
 
 namespace {
 
-OnnxExportOptions LowestOpset() {
+OnnxExportOptions OnnxOptions(const SaveOptions& save) {
   OnnxExportOptions options;
-  options.opset = kLowestOnnxOpset;
+  options.opset = save.opset < 0 ? kLowestOnnxOpset : save.opset;
+  options.matmul_nbits = save.matmul_nbits;
   return options;
 }
 
@@ -154,7 +155,8 @@ std::optional<EmitFormat> ParseEmitFormat(absl::string_view name) {
   return std::nullopt;
 }
 
-absl::StatusOr<std::string> Emit(const Module& module, EmitFormat format, const Target* target) {
+absl::StatusOr<std::string> Emit(const Module& module, EmitFormat format, const Target* target,
+                                 const SaveOptions& save) {
   if (target == nullptr) target = &(*BuiltinBackends().Find("cpu"))->target();
   switch (format) {
     case EmitFormat::kText:
@@ -170,7 +172,7 @@ absl::StatusOr<std::string> Emit(const Module& module, EmitFormat format, const 
       return format == EmitFormat::kHtml ? picture.Html() : picture.ModelExplorer();
     }
     case EmitFormat::kOnnx:
-      return ExportOnnx(module, LowestOpset());
+      return ExportOnnx(module, OnnxOptions(save));
     case EmitFormat::kPlan:
       return PrintPlans(module, *target);
     case EmitFormat::kCc:
@@ -187,12 +189,7 @@ absl::StatusOr<std::string> Emit(const Module& module, EmitFormat format, const 
 }
 
 absl::Status SaveModel(const Module& module, const std::string& path, const SaveOptions& save) {
-  if (absl::EndsWith(path, ".onnx")) {
-    OnnxExportOptions options = LowestOpset();
-    if (save.opset >= 0) options.opset = save.opset;
-    options.matmul_nbits = save.matmul_nbits;
-    return ExportOnnxFile(module, path, options);
-  }
+  if (absl::EndsWith(path, ".onnx")) return ExportOnnxFile(module, path, OnnxOptions(save));
   if (absl::EndsWith(path, ".weftb")) return SaveBinary(module, path);
   if (!absl::EndsWith(path, ".weft")) {
     return absl::InvalidArgumentError(

@@ -48,6 +48,13 @@ absl::StatusOr<std::unique_ptr<Module>> LoadModelText(absl::string_view text,
                                                       const std::string& name,
                                                       const LoadOptions& options = {});
 
+struct SaveOptions {
+  // The opset of ONNX, 17 to 21; -1: the lowest that serves (serialize/onnx/export/export.h).
+  int opset = -1;
+  // Products with weights in blocks become com.microsoft MatMulNBits in ONNX.
+  bool matmul_nbits = false;
+};
+
 enum class EmitFormat {
   kText,
   kDot,
@@ -67,17 +74,11 @@ enum class EmitFormat {
 // (lowering/plan_memory_text.h); "cc" is the C++ of their
 // kernels (api/inspect/kernel_source.h); "target" is the target itself
 // (graph/target/target_text.h). Guards are a minimal set of the assumptions on the sizes of inputs
-// and of the runtime asserts, with their origins and the sources of the sizes.
+// and of the runtime asserts, with their origins and the sources of the sizes. `save` is for
+// "onnx".
 std::optional<EmitFormat> ParseEmitFormat(absl::string_view name);
 absl::StatusOr<std::string> Emit(const Module& module, EmitFormat format,
-                                 const Target* target = nullptr);
-
-struct SaveOptions {
-  // The opset of ONNX, 17 to 21; -1: the lowest that serves (serialize/onnx/export/export.h).
-  int opset = -1;
-  // Products with weights in blocks become com.microsoft MatMulNBits in ONNX.
-  bool matmul_nbits = false;
-};
+                                 const Target* target = nullptr, const SaveOptions& save = {});
 
 // Writes a `.onnx`, `.weft` or `.weftb` file; other names are an error that lists these.
 absl::Status SaveModel(const Module& module, const std::string& path, const SaveOptions& save = {});

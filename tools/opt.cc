@@ -88,6 +88,8 @@ bool IsPicture(const EmitKind& kind) {
   return kind.format == EmitFormat::kHtml || kind.format == EmitFormat::kModelExplorer;
 }
 
+bool IsOnnx(const EmitKind& kind) { return kind.format == EmitFormat::kOnnx; }
+
 // The elements that --emit=text leaves out: a terminal gets small constants alone, a file or a pipe
 // text that reads back.
 std::optional<int64_t> ElideText(const OptOptions& o) {
@@ -103,9 +105,11 @@ absl::StatusOr<std::string> MakeGraph(const OptOptions& o, const Module& module,
   if (format == EmitFormat::kModelExplorer) return pictures->ModelExplorer();
   if (format == EmitFormat::kText) return PrintElided(module, ElideText(o));
   if (format == EmitFormat::kCc) return KernelSourceOf(o, module, target);
+  SaveOptions save;
+  save.opset = static_cast<int>(o.opset);
   // Without a named target, the plan is made for the default target of plans.
   WEFT_ASSIGN_OR_RETURN(std::string text,
-                        Emit(module, format, target.name.empty() ? nullptr : &target));
+                        Emit(module, format, target.name.empty() ? nullptr : &target, save));
   if (format != EmitFormat::kPlan || o.target.empty()) return text;
   const auto backend = BuiltinBackends().Find(o.target);
   if (!backend.ok()) return text;  // Of a plugin.
@@ -315,12 +319,15 @@ absl::Status WriteBlame(const OptOptions& o, const Module& module, std::ostream&
 
 // Checks flags that have a few possible values.
 absl::Status CheckChoices(const OptOptions& o) {
-  for (const auto& [flag, value] : {std::pair<const char*, const std::string&>("stats", o.stats),
-                                    {"remarks-format", o.remarks_format},
-                                    {"format", o.format}}) {
+  for (const auto& [flag, value] :
+       {std::pair<const char*, const std::string&>("stats", o.stats), {"format", o.format}}) {
     if (value == "text" || value == "json") continue;
     return absl::InvalidArgumentError(
         absl::StrCat("--", flag, " takes text or json, not \"", value, "\""));
+  }
+  if (o.remarks_format != "text" && o.remarks_format != "json" && o.remarks_format != "yaml") {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--remarks-format takes text, json or yaml, not \"", o.remarks_format, "\""));
   }
   const std::pair<const char*, const std::string&> patterns[] = {{"remarks", o.remarks},
                                                                  {"near-misses", o.near_misses}};
@@ -446,6 +453,9 @@ absl::StatusOr<int> RunOnModel(const OptOptions& o, const std::string& path) {
   bool stats = false;
   WEFT_ASSIGN_OR_RETURN(auto kinds, ParseEmit(EmitOf(o), &stats));
   WEFT_RETURN_IF_ERROR(CheckChoices(o));
+  if (o.opset >= 0 && std::none_of(kinds.begin(), kinds.end(), IsOnnx)) {
+    return absl::InvalidArgumentError("--opset goes with --emit=onnx");
+  }
   WEFT_ASSIGN_OR_RETURN(auto load, ReadInputs(o));
   Sources sources = SourcesOf(o);
   Extensions extensions;

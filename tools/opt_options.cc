@@ -62,6 +62,9 @@ void AddOutputFlags(FlagSet& flags, OptOptions* o) {
   flags.String("kernel", &o->kernel, "NAME",
                "With --emit=cc: only the kernel of that name, as --emit=plan has it, or\n"
                "the only one whose name begins so");
+  flags.IntBetween("opset", &o->opset, 17, 21, "N",
+                   "With --emit=onnx: the opset to write, 17 to 21. Default: the lowest that\n"
+                   "has a form for all ops");
   flags.String("trace", &o->trace, "FILE",
                "With --emit=html: kernels, timeline and memory of this trace (.json or\n"
                ".pftrace, also .gz), shown on the graph and on the plan for --target\n"
@@ -121,8 +124,9 @@ void AddRemarkFlags(FlagSet& flags, OptOptions* o) {
                        "Print remarks on what passes did, missed and found: those\n"
                        "whose kind, pass and rule contain a match, such as\n"
                        "missed:fold_constants or passed:canonicalize.mul-one");
-  flags.String("remarks-format", &o->remarks_format, "text|json",
-               "json: one object a line. Default: text");
+  flags.String("remarks-format", &o->remarks_format, "text|json|yaml",
+               "json: one object a line; yaml: a document each, in the form of LLVM's\n"
+               "optimization records, which opt-viewer reads. Default: text");
   flags.String("remarks-output", &o->remarks_output, "FILE",
                "File for remarks, also of a run that fails. Default: with the statistics");
   flags.Repeated("blame", &o->blame, "%N|NAME|all",

@@ -20,6 +20,7 @@ struct OptOptions {
   std::string bisect;
   bool cliffs = false;
   std::string kernel;
+  int64_t opset = -1;  // -1: not given.
   std::vector<std::string> sizes;
   double peak_gbytes = 0;  // 0: that of CliffOptions.
   double peak_gflops = 0;

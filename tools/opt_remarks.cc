@@ -9,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "api/inspect/remark_numbers.h"
+#include "api/inspect/remark_yaml.h"
 #include "tools/common/cli.h"
 
 namespace weft::tools {
@@ -59,7 +60,11 @@ absl::Status WriteRemarks(const OptOptions& o, std::vector<Remark> remarks, std:
   SortNearMisses(&*wanted);
   std::string text;
   for (const Remark& remark : *wanted) {
-    absl::StrAppend(&text, o.remarks_format == "json" ? remark.ToJson() : remark.ToString(), "\n");
+    absl::StrAppend(&text,
+                    o.remarks_format == "json"   ? remark.ToJson()
+                    : o.remarks_format == "yaml" ? RemarkToYaml(remark)
+                                                 : remark.ToString(),
+                    "\n");
   }
   if (!o.remarks_output.empty()) return WriteOutput(o.remarks_output, text);
   info << text;

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "gmock/gmock.h"
+#include "onnx/onnx_pb.h"
 #include "tests/tools/tool_test.h"
 
 namespace weft {
@@ -13,6 +14,7 @@ namespace {
 
 using testing::AllOf;
 using testing::ContainsRegex;
+using testing::EndsWith;
 using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
@@ -48,6 +50,44 @@ TEST_F(OptTest, RemarksAsRecords) {
   EXPECT_EQ(output_, "");
   EXPECT_EQ(Opt("--emit= --budget=1 in.weft"), 0);
   EXPECT_THAT(output_, HasSubstr("budget canonicalize: stopped: the budget is spent, budget=1"));
+}
+
+// The keys and tags are those that LLVM's optrecord.py reads.
+TEST_F(OptTest, RemarksAsOptimizationRecords) {
+  EXPECT_EQ(Opt("--passes=canonicalize,dce --emit= --remarks=passed:canonicalize "
+                "--remarks-format=yaml --remarks-output=r.yaml in.weft"),
+            0);
+  EXPECT_THAT(
+      Read("r.yaml"),
+      AllOf(StartsWith("--- !Passed\nPass: \"canonicalize\"\nName: \"fold.permute\"\n"
+                       "DebugLoc: { File: \"@main\", Line: "),
+            HasSubstr(", Column: 0 }\nFunction: \"main\"\nArgs:\n  - \"Op\": \"permute\"\n"),
+            EndsWith("\n...\n")));
+  EXPECT_EQ(Opt("--emit= --budget=1 --remarks-format=yaml in.weft"), 0);
+  EXPECT_THAT(output_, AllOf(HasSubstr("--- !Missed\nPass: \"canonicalize\""),
+                             HasSubstr("\n  - \"Kind\": \"budget\"\n  - \"String\": \": \"\n"),
+                             HasSubstr("\n  - \"budget\": \"1\"\n")));
+  EXPECT_EQ(Opt("--emit= --remarks-format=xml in.weft"), 2);
+  EXPECT_THAT(output_, HasSubstr("--remarks-format takes text, json or yaml, not \"xml\""));
+}
+
+TEST_F(OptTest, OpsetsOfOnnx) {
+  for (const int opset : {17, 21}) {
+    EXPECT_EQ(Opt(absl::StrCat("--passes=none --emit=onnx --opset=", opset, " -o o.onnx in.weft")),
+              0)
+        << output_;
+    onnx::ModelProto model;
+    ASSERT_TRUE(model.ParseFromString(Read("o.onnx")));
+    ASSERT_EQ(model.opset_import_size(), 1);
+    EXPECT_EQ(model.opset_import(0).version(), opset);
+  }
+  EXPECT_EQ(Opt("--emit=text --opset=18 in.weft"), 2);
+  EXPECT_THAT(output_, HasSubstr("--opset goes with --emit=onnx"));
+  EXPECT_EQ(Opt("--emit=onnx --opset=22 in.weft"), 2);
+  EXPECT_THAT(output_, HasSubstr("--opset takes an integer from 17 to 21"));
+  Write("f8.weft", "func @main(%x: f8e4m3[3]) -> f32[3] { %y = convert(%x, dtype=f32) return %y }");
+  EXPECT_EQ(Opt("--emit=onnx --opset=17 -o none.onnx f8.weft"), 2);
+  EXPECT_THAT(output_, HasSubstr("opset 19"));
 }
 
 TEST_F(OptTest, AnExpressionThatNamesNoRemarksSaysWhichThereAre) {
