@@ -227,7 +227,8 @@ void Gather(const float* x, const SampleTaps& taps, int64_t count, float* y, int
 
 // --- Sums of vectors of channels --------------------------------------------------------------
 
-void PackPixels(const float* x, int64_t x_channel, int64_t channels, int64_t pixels, float* to) {
+void PackPixels(const float* x, int64_t x_channel, int64_t channels, int64_t pixels, float* to,
+                int64_t to_pixel) {
   int64_t i = 0;
   for (; i + kLanes <= pixels; i += kLanes) {
     Vec square[kLanes];
@@ -235,11 +236,11 @@ void PackPixels(const float* x, int64_t x_channel, int64_t channels, int64_t pix
       square[c] = c < channels ? LoadVec(x + c * x_channel + i) : Vec{};
     }
     TransposeSquare<1>(square);
-    for (int64_t l = 0; l < kLanes; ++l) StoreVec(to + (i + l) * kLanes, square[l]);
+    for (int64_t l = 0; l < kLanes; ++l) StoreVec(to + (i + l) * to_pixel, square[l]);
   }
   for (; i < pixels; ++i) {
     for (int64_t c = 0; c < kLanes; ++c) {
-      to[i * kLanes + c] = c < channels ? x[c * x_channel + i] : 0;
+      to[i * to_pixel + c] = c < channels ? x[c * x_channel + i] : 0;
     }
   }
 }

@@ -41,10 +41,10 @@ struct SampleTable {
   // y[i * y_step] of `count` points.
   void (*gather)(const float* x, const SampleTaps& taps, int64_t count, float* y,
                  int64_t y_step) = nullptr;
-  // Copies at most `lanes` planes of x, whose pixels are contiguous: to[pixel * lanes + channel],
-  // with zeros for the channels that are missing.
+  // Copies at most `lanes` planes of x, whose pixels are contiguous:
+  // to[pixel * to_pixel + channel], with zeros for the channels that `lanes` has beyond them.
   void (*pack_pixels)(const float* x, int64_t x_channel, int64_t channels, int64_t pixels,
-                      float* to) = nullptr;
+                      float* to, int64_t to_pixel) = nullptr;
   // y[channel * y_channel + i * y_step] of `count` points, which are at most kSamplePoints, and of
   // `channels` channels, which are at most `lanes`. A tap reads `lanes` floats from its offset on.
   void (*gather_pixels)(const float* x, const SampleTaps& taps, int64_t count, int64_t channels,

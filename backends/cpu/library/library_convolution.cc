@@ -187,7 +187,8 @@ LibraryCallOr MakeBareConvolution(const LibraryStep& step, const LibraryContext&
   DnnReading reading = ChooseReading(step, SizeOf(c, constant), context);
   SumOfProducts sum = {slots, static_cast<double>(SumLength(c)), c.post_ops};
   if (reading.dtype == DType::kF32) {
-    auto gemm = MakeGemmCall(c, slots, constant, context);
+    auto gemm = c.transposed ? MakeTransposedCall(c, slots, constant, context)
+                             : MakeGemmCall(c, slots, constant, context);
     sum.keeps_nan = true;
     if (gemm.ok()) return GuardMagnitudes(*std::move(gemm), sum, step, context);
     sum.keeps_nan = false;

@@ -97,7 +97,8 @@ class GridSamplerCall : public LibraryCall {
                             s_.x_channel, std::min(lanes, s_.channels - vector * lanes),
                             s_.vectors.pixels,
                             static_cast<float*>(memory.scratch) + image * s_.vectors.floats +
-                                vector * s_.vectors.step);
+                                vector * s_.vectors.step,
+                            lanes);
     }
   }
 

@@ -90,6 +90,9 @@ LibraryCallOr MakeGemmCall(const DnnMatmul& matmul, const std::vector<int>& slot
                            const DnnConstant& constant, const LibraryContext& context);
 LibraryCallOr MakeGemmCall(const DnnConvolution& convolution, const std::vector<int>& slots,
                            const DnnConstant& constant, const LibraryContext& context);
+// Likewise for transposed convolutions without a bias and post-ops.
+LibraryCallOr MakeTransposedCall(const DnnConvolution& convolution, const std::vector<int>& slots,
+                                 const DnnConstant& constant, const LibraryContext& context);
 
 // The oneDNN function of an epilogue's op; kNone if it has none.
 DnnPostOp PostOpOf(const Epilogue& epilogue);

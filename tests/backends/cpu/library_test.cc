@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "api/compiler.h"
 #include "backends/cpu/executable.h"
 #include "backends/cpu/target.h"
@@ -229,6 +230,74 @@ TEST(Gemm, Convolutions) {
         EXPECT_GT(stats.panel_bytes, 0);
       }
     }
+  }
+}
+
+struct TransposedCase {
+  std::vector<int64_t> size, kernel, stride, padding, dilation, more;
+  int64_t channels = 16;
+  int64_t results = 16;  // Of a group.
+  int64_t groups = 1;
+};
+
+std::vector<int64_t> ResultDims(const TransposedCase& c) {
+  std::vector<int64_t> dims = {2, c.groups * c.results};
+  for (size_t d = 0; d < c.size.size(); ++d) {
+    dims.push_back((c.size[d] - 1) * c.stride[d] - 2 * c.padding[d] +
+                   c.dilation[d] * (c.kernel[d] - 1) + 1 + c.more[d]);
+  }
+  return dims;
+}
+
+std::string TransposedText(const TransposedCase& c, bool with_bias) {
+  const auto list = [](const std::vector<int64_t>& v) { return absl::StrJoin(v, ", "); };
+  return absl::StrCat(
+      "func @main(%x: f32[2, ", c.channels, ", ", list(c.size), "], %w: f32[", c.channels, ", ",
+      c.results, ", ", list(c.kernel), "], %b: f32[", c.groups * c.results, "]) -> (f32[",
+      list(ResultDims(c)), "]) { %0 = convolution(%x, %w, ", with_bias ? "%b" : "none",
+      ", stride=[", list(c.stride), "], padding=[", list(c.padding), "], dilation=[",
+      list(c.dilation), "], transposed=true, output_padding=[", list(c.more),
+      "], groups=", c.groups, ") ", with_bias ? "%1 = relu(%0) return %1 }" : "return %0 }");
+}
+
+// Results of one remainder by the strides are a convolution; kernels that do not reach all of them
+// leave zeros.
+TEST(Gemm, TransposedConvolutions) {
+  const TransposedCase cases[] = {
+      {{9}, {16}, {8}, {4}, {1}, {0}, 20, 35},
+      {{70}, {5}, {3}, {0}, {1}, {2}, 33, 16},
+      {{5}, {2}, {4}, {0}, {1}, {1}},
+      {{7}, {3}, {2}, {2}, {2}, {1}},  // Only even places are reached.
+      {{6, 7}, {4, 4}, {2, 2}, {1, 1}, {1, 1}, {0, 0}, 32, 17},
+      {{6, 1}, {3, 2}, {2, 1}, {1, 0}, {1, 1}, {1, 0}},
+      {{4, 5}, {3, 3}, {1, 3}, {2, 1}, {2, 1}, {0, 1}, 34, 18, 2},
+      {{3, 4, 5}, {2, 3, 2}, {2, 2, 1}, {0, 1, 0}, {1, 1, 2}, {1, 0, 0}},
+  };
+  for (const TransposedCase& c : cases) {
+    for (const bool with_bias : {false, true}) {
+      const std::string program = TransposedText(c, with_bias);
+      SCOPED_TRACE(program);
+      for (const char* isa : kIsas) {
+        for (int threads : {1, 3}) {
+          const CpuStats stats = ExpectAsReference(program, {true, isa, threads});
+          EXPECT_EQ(stats.fallbacks, 0);
+          EXPECT_GT(stats.panel_bytes, 0);
+        }
+      }
+    }
+  }
+}
+
+TEST(Gemm, TransposedConvolutionsWithChannelsLast) {
+  const std::string program =
+      "func @main(%x: f32[2, 5, 6, 24], %w: f32[24, 20, 3, 2]) -> (f32[2, 11, 12, 20]) {"
+      " %0 = permute(%x, dims=[0, 3, 1, 2]) %1 = convolution(%0, %w, none, stride=[2, 2],"
+      " padding=[0, 0], dilation=[1, 1], transposed=true, output_padding=[0, 0])"
+      " %2 = permute(%1, dims=[0, 2, 3, 1]) return %2 }";
+  for (const char* isa : kIsas) {
+    const CpuStats stats = ExpectAsReference(program, {true, isa});
+    EXPECT_EQ(stats.fallbacks, 0);
+    EXPECT_GT(stats.panel_bytes, 0);
   }
 }
 
