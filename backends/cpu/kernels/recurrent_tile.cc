@@ -1,6 +1,6 @@
 // Steps of recurrent layers; compiled once for each instruction set.
 //
-// A block of units is multiplied in parts of the depth, whose weights stay in L1 for all rows; sums
+// A block of units is multiplied in parts of the depth, whose weights stay in L2 for all rows; sums
 // wait in `tile` meanwhile. Each element is the same sum for every number of threads and rows.
 #include "backends/cpu/kernels/recurrent_tile.h"
 
@@ -11,7 +11,9 @@ namespace weft::cpu {
 namespace WEFT_CPU_ISA {
 namespace {
 
-constexpr int64_t kPartFloats = 4096;  // Weights of a part.
+// Weights of a part. They are streamed from L2, which costs less than to load and store the sums
+// once more for each part that L1 holds.
+constexpr int64_t kPartFloats = 16384;
 
 // --- The matmul of a block of units --------------------------------------------------------
 
