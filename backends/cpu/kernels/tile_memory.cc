@@ -131,6 +131,12 @@ void Load(void* dst, const void* src, int64_t stride, int64_t n) {
     for (; i < n; ++i) to[i] = L::Load(from[i]);
     return;
   }
+  // Every second element, as of shuffled channels: a constant stride becomes shuffles of vectors.
+  if (stride == 2) {
+#pragma GCC ivdep
+    for (int64_t i = 0; i < n; ++i) to[i] = L::Load(from[i * 2]);
+    return;
+  }
 #pragma GCC ivdep
   for (int64_t i = 0; i < n; ++i) to[i] = L::Load(from[i * stride]);
 }

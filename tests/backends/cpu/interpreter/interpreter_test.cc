@@ -380,6 +380,23 @@ TEST_P(InterpreterTest, IndicesAreNumbers) {
   EXPECT_THAT(y.ReadInts(), ElementsAre(0, 1, 2, 100, 101, 102));
 }
 
+// Whole vectors and a rest.
+TEST_P(InterpreterTest, LoadsEverySecondElement) {
+  for (const DType dtype : {kF32, DType::kF16, DType::kBF16, kI64, DType::kI32}) {
+    SCOPED_TRACE(DTypeName(dtype));
+    HostTensor x = Ramp(dtype, {74});
+    HostTensor y(dtype, {37});
+    Kernel kernel = MakeKernel({{dtype, false}, {dtype, true}}, {37}, {}, 1);
+    StageBuilder b(&kernel.nests[0].stages[0]);
+    const bool narrow = dtype == DType::kF16 || dtype == DType::kBF16;
+    b.Store(b.Load(narrow ? kF32 : dtype, 0, {2}), 1, {1});
+    ASSERT_TRUE(Run(kernel, {x, y}).ok());
+    const std::vector<double> all = x.ReadDoubles();
+    const std::vector<double> got = y.ReadDoubles();
+    for (int i = 0; i < 37; ++i) EXPECT_EQ(got[i], all[i * 2]);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Isas, InterpreterTest, testing::Values(Isa::kAvx2, Isa::kAvx512),
                          [](const auto& info) { return std::string(IsaName(info.param)); });
 
