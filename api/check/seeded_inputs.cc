@@ -45,21 +45,29 @@ class Random {
 
 using Assignment = absl::flat_hash_map<SymInt, int64_t>;
 
-// "it lies in [0, 64] and is a multiple of 8".
-std::string DescribeSizes(const SymbolInfo& info) {
-  const std::string range = absl::StrCat("it lies in [", info.range.min, ", ", info.range.max, "]");
-  if (info.divisor == 1) return range;
-  return absl::StrCat(range, " and is a multiple of ", info.divisor);
+// "it lies in [0, 64] and is a multiple of 8 (pad "blocks/pad")", with the origins of these facts.
+std::string DescribeSizes(const SymbolTable& facts, const SymbolInfo& info) {
+  std::string text = info.range.max == SymRange::kMax
+                         ? absl::StrCat("it is at least ", info.range.min)
+                         : absl::StrCat("it lies in [", info.range.min, ", ", info.range.max, "]");
+  if (info.divisor != 1) absl::StrAppend(&text, " and is a multiple of ", info.divisor);
+  std::vector<std::string> origins;
+  for (const int i : facts.ConditionsAbout(info.symbol)) {
+    const SymCondition& c = facts.conditions()[i];
+    if (c.is_range && !c.origin.empty()) origins.push_back(c.origin);
+  }
+  if (!origins.empty()) absl::StrAppend(&text, " (", absl::StrJoin(origins, ", "), ")");
+  return text;
 }
 
-absl::StatusOr<int64_t> ChooseSize(const SymbolInfo& info, const SeedOptions& options,
-                                   Random* random) {
+absl::StatusOr<int64_t> ChooseSize(const SymbolTable& facts, const SymbolInfo& info,
+                                   const SeedOptions& options, Random* random) {
   auto given = options.dims.find(std::string(info.symbol.name()));
   if (given != options.dims.end()) {
     const int64_t v = given->second;
     if (v < info.range.min || v > info.range.max || v % info.divisor != 0) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(info.symbol.ToString(), " = ", v, " is not allowed: ", DescribeSizes(info)));
+      return absl::InvalidArgumentError(absl::StrCat(
+          info.symbol.ToString(), " = ", v, " is not allowed: ", DescribeSizes(facts, info)));
     }
     return v;
   }
@@ -77,8 +85,8 @@ absl::StatusOr<int64_t> ChooseSize(const SymbolInfo& info, const SeedOptions& op
   if (drawn) v += divisor * random->Below(4);
   while (v > max && v - divisor >= min) v -= divisor;
   if (v >= min && v <= max) return static_cast<int64_t>(v);
-  return absl::InvalidArgumentError(
-      absl::StrCat("no size is allowed for ", info.symbol.ToString(), ": ", DescribeSizes(info)));
+  return absl::InvalidArgumentError(absl::StrCat("no size is allowed for ", info.symbol.ToString(),
+                                                 ": ", DescribeSizes(facts, info)));
 }
 
 // Sets sizes that are equal to expressions of other sizes, unless they are given.
@@ -149,7 +157,7 @@ absl::StatusOr<Assignment> ChooseSizes(const Graph& graph, const SeedOptions& op
     SymbolInfo info;
     if (known != nullptr) info = *known;
     info.symbol = s;
-    WEFT_ASSIGN_OR_RETURN(sizes[s], ChooseSize(info, options, random));
+    WEFT_ASSIGN_OR_RETURN(sizes[s], ChooseSize(graph.module().symbols(), info, options, random));
     given += options.dims.contains(std::string(s.name()));
   }
   MeetEqualities(graph.module().symbols(), symbols, options, &sizes);

@@ -2,6 +2,7 @@
 #include <cstdlib>
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "tests/tools/tool_test.h"
 
@@ -129,6 +130,18 @@ TEST_F(RunTest, Errors) {
   EXPECT_EQ(Run("--passes=defautl sizes.weft"), 2);
   EXPECT_THAT(err_, HasSubstr("defautl"));
   EXPECT_THAT(out_, Not(HasSubstr("run 1")));
+}
+
+// All targets refuse it before they run, with the op and the dim.
+TEST_F(RunTest, AnEmptyDimHasNothingToRepeat) {
+  Write("pad.weft",
+        "func @main(%x: f32[n, 3]) -> f32[n + 2, 3] {"
+        " %y = pad(%x, none, pad=[1, 0, 1, 0], mode=\"edge\") return %y }");
+  for (const char* target : {"reference", "cpu"}) {
+    EXPECT_EQ(Run(absl::StrCat("--target=", target, " --size=n=1 pad.weft")), 0) << err_;
+    EXPECT_EQ(Run(absl::StrCat("--target=", target, " --size=n=0 pad.weft")), 2);
+    EXPECT_THAT(err_, HasSubstr("n = 0 is not allowed: it is at least 1 (pad)"));
+  }
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include "graph/ops/support/map.h"
 #include "graph/ops/support/op.h"
 #include "graph/ops/support/sizes.h"
+#include "graph/sym/sym_ops.h"
 
 namespace weft::ops {
 namespace {
@@ -34,8 +35,11 @@ absl::StatusOr<Types> Infer(const OpArgs& args) {
   const bool constant = args.attrs().Str("mode") == "constant";
   std::vector<SymInt> dims;
   for (int i = 0; i < self.rank(); ++i) {
-    dims.push_back(self.dim(i) + pad[i] + pad[self.rank() + i]);
-    if (!constant && self.dim(i).Is(0) && !dims[i].Is(0)) {
+    const SymInt added = pad[i] + pad[self.rank() + i];
+    dims.push_back(self.dim(i) + added);
+    if (constant) continue;
+    // There is an element to repeat, or none is added.
+    if (!args.MayHold(Or(GreaterEqual(self.dim(i), 1), Equal(added, 0)))) {
       return Invalid("dim ", i, " of ", self.ToString(), " has no elements to repeat");
     }
   }
