@@ -230,18 +230,7 @@ BAZEL_TEST = [
     "--noremote_upload_local_results",
 ]
 GENERATORS = ["schema", "cut", "misfit", "metamorphic"]
-TABLES = {
-    "lowering": mutations.LOWERING,
-    "cpu": mutations.CPU,
-    "graph": mutations.GRAPH,
-    "decisions": mutations.DECISIONS,
-    "quantize": mutations.QUANTIZE,
-    "device": mutations.DEVICE,
-    "files": mutations.FILES,
-    "checks": mutations.CHECKS,
-    "cuda": mutations.CUDA,
-    "own_ops": mutations.OWN_OPS,
-}
+TABLES = mutations.TABLES
 
 
 class Mutation:
