@@ -96,6 +96,7 @@ FIRST_TESTS = {
         ["//tests/backends/cuda:hazards_test"],
         ["//tests/backends/cuda:samples_test"],
     ],
+    "backends/cpu/onednn/plain": [["//tests/backends/cpu:plain_ops_test"]],
     "backends/cpu/interpreter/copy": [["//tests/backends/cpu/interpreter:run_copy_test"]],
     "backends/cpu/kernels/integer_finish": [["//tests/backends/cpu:finished_products_avx2_test"]],
     "backends/cpu/kernels/depthwise": [["//tests/backends/cpu:finished_products_avx2_test"]],
@@ -233,6 +234,7 @@ GENERATORS = ["schema", "cut", "misfit", "metamorphic"]
 TABLES = {
     "lowering": mutations.LOWERING,
     "cpu": mutations.CPU,
+    "plain": mutations.PLAIN_OPS,
     "graph": mutations.GRAPH,
     "decisions": mutations.DECISIONS,
     "quantize": mutations.QUANTIZE,
