@@ -193,6 +193,8 @@ FIRST_TESTS = {
     "passes/engine/rules/": [["//tests/passes/engine:rule_ops_test",
                               "//tests/passes/engine:rule_file_test"]],
     "api/extensions": [["//tests/api:extensions_test"]],
+    "api/c/entries/": [["//tests/api/c:plan_test", "//tests/api/c:state_test",
+                        "//tests/api/c:weft_api_test", "//tests/api/c:own_ops_test"]],
     "api/c/library/": [["//tests/api/c:own_ops_test", "//tests/api/c:state_test",
                         "//tests/api/c:weft_api_test"]],
     "backends/runtime/host_": [["//tests/api/c:host_test"]],
