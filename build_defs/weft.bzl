@@ -66,7 +66,9 @@ WEFT_COPTS = [
 _LAYERS = {
     "api": "api",
     "api/c": "api_c",
+    "api/c/entries": "api",
     "api/c/library": "api",
+    "api/c/runtime": "api",
     "backends": "backends",
     "backends/cpu": "backends_cpu",
     "backends/cuda": "backends_cuda",

@@ -1,6 +1,8 @@
 /* Weft for programs in C, and in any language that calls C: load a model, run passes, compile, run,
  * write files. C99 or C++; of Weft's headers it stands on attr.h and status.h alone. Link
- * libweft_c.so.1, or load it and look up weft_get_api, the only name that it exports.
+ * libweft_c.so.1, or load it and look up weft_get_api, the only name that it exports. Programs that
+ * only open compiled files may link libweft_c_runtime.so.1, which has no compiler: entries that
+ * need one are WEFT_UNIMPLEMENTED there, with their names.
  *
  *   const weft_api* weft = weft_get_api(WEFT_API_VERSION);
  *   weft_module* model = NULL;
@@ -247,7 +249,7 @@ typedef struct weft_api {
   /* Programs. program_create compiles a copy of the module, at the first call for its sizes.
    * program_open takes a file as module_compile wrote it, and compiles nothing: kernels of a
    * .weftb file are interpreted, a .so is code, to load only if you would run it; calls go one
-   * after another; it has no state, so all inputs are given. */
+   * after another; inputs are state once program_set_states has given them. */
   weft_error* (*program_create)(const weft_module* module, const weft_program_options* options,
                                 weft_program** program);
   weft_error* (*program_open)(const char* path, const weft_plan_options* options,
@@ -275,7 +277,8 @@ typedef struct weft_api {
                                          size_t num_inputs, weft_managed_tensor** outputs,
                                          size_t num_outputs);
 
-  /* State: parameters and buffers by name. */
+  /* State: parameters and buffers by name; of a program of a file, its inputs with a name, which
+   * have no value until it is set. */
   size_t (*program_num_states)(const weft_program* program);
   /* Null for an index that is too large. */
   const char* (*program_state_name)(const weft_program* program, size_t index);

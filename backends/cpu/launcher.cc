@@ -10,6 +10,7 @@
 #include "backends/cpu/interpreter/byte_function.h"
 #include "backends/cpu/interpreter/copy.h"
 #include "backends/cpu/interpreter/interpreter.h"
+#include "backends/cpu/kernels/kernel_list.h"
 #include "backends/cpu/onednn/onednn.h"
 #include "backends/cpu/threads/thread_scope.h"
 #include "base/align.h"
@@ -349,6 +350,9 @@ std::optional<FoundFinish> FindWholeFinish(const FinishRequest& request, const S
 absl::StatusOr<std::unique_ptr<StepCode>> CompileFinished(const StepRequest& request,
                                                           CpuLauncher& launcher) {
   const std::optional<RoutineOp> op = FindRoutineOp(request.step.op_name);
+  constexpr bool kListed =
+      HasKernels("routine", "quantized_matmul") || HasKernels("routine", "quantized_convolution");
+  if constexpr (!kListed) return nullptr;
   const bool integers = op == RoutineOp::kMatmulInteger || op == RoutineOp::kConvolutionInteger;
   if (!integers || !CheckRoutineOp(*op, request.step.schema, request.attrs).ok()) return nullptr;
   const Kernel& kernel = request.plan.kernels[request.step.kernel];
@@ -360,7 +364,7 @@ absl::StatusOr<std::unique_ptr<StepCode>> CompileFinished(const StepRequest& req
   step.finish =
       FindWholeFinish({kernel, step.args, own, step.result, channel}, request.env, launcher);
   if (step.finish) {
-    auto call = MakeQuantizedCall(step, context);
+    auto call = MakeFinishedCall(step, context);
     if (call.ok()) {
       Count(**call, &launcher.stats);
       ++launcher.stats.finished_products;

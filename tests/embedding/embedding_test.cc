@@ -73,7 +73,7 @@ class EmbeddingTest : public testing::Test {
     fs::create_directory_symlink(Root() / "examples", Scratch() / "examples");
     unsetenv("BUILD_WORKING_DIRECTORY");
     setenv("HOME", Scratch().c_str(), 1);
-    for (const char* name : {"docs/embedding.md", "docs/c-api.md", "docs/running.md"})
+    for (const char* name : {"docs/embedding.md", "docs/running.md", "docs/c-api.md"})
       RunDocument(Root() / name);
   }
 
@@ -280,6 +280,22 @@ TEST_F(EmbeddingTest, AProgramInCRunsModels) {
   const Ran needed = Shell("readelf --dynamic run_model/run_model | grep NEEDED");
   EXPECT_THAT(needed.output, AllOf(HasSubstr("[libweft_c.so.1]"), Not(HasSubstr("libstdc++")),
                                    Not(HasSubstr("[libweft.so"))));
+}
+
+TEST_F(EmbeddingTest, AProgramInCOpensFilesWithTheRuntimeAlone) {
+  const Ran opened = Documented("run_model/open_file model.weftb calls");
+  EXPECT_EQ(opened.output, "f32[batch, 2]\nf32[batch, 2]\ncalls: 2\n");
+  EXPECT_EQ(Documented("by-hand-open model.weftb").output, "f32[batch, 2]\nf32[batch, 2]\n");
+  const Ran bad = Shell("run_model/open_file examples/algebra.rules");
+  EXPECT_EQ(bad.status, 1);
+  EXPECT_THAT(bad.output, HasSubstr("open_file: program_open: examples/algebra.rules"));
+  const Ran needed = Shell("readelf --dynamic run_model/open_file | grep NEEDED");
+  EXPECT_THAT(needed.output, AllOf(HasSubstr("[libweft_c_runtime.so.1]"),
+                                   Not(HasSubstr("libstdc++")), Not(HasSubstr("[libweft.so"))));
+  // The library needs none of Weft's others.
+  const Ran library = Shell("readelf --dynamic weft/lib/libweft_c_runtime.so | grep NEEDED");
+  EXPECT_THAT(library.output, AllOf(HasSubstr("libstdc++"), Not(HasSubstr("[libweft")),
+                                    Not(HasSubstr("libproto")), Not(HasSubstr("libonnx"))));
 }
 
 TEST_F(EmbeddingTest, ADeviceRunsModels) {

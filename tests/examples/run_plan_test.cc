@@ -29,7 +29,7 @@ namespace {
 
 // Bytes of the stripped program, without the libraries that it needs: Abseil, oneDNN, SLEEF and the
 // compiler's.
-constexpr int64_t kMaxBytes = 5 << 20;
+constexpr int64_t kMaxBytes = 4500000;
 
 std::string ProgramPath(const std::string& name) {
   return (std::filesystem::path(std::getenv("TEST_SRCDIR")) / std::getenv("TEST_WORKSPACE") / name)

@@ -54,8 +54,8 @@ bool Holds(const Layer& layer, absl::string_view path) {
 
 const std::vector<Layer>& Layers() {
   static const auto& kBelowApi =
-      *new std::vector<std::string>{"base",          "backends/...", "lowering/...", "passes/...",
-                                    "serialize/...", "graph/...",    "profiler/..."};
+      *new std::vector<std::string>{"api/version", "base",          "backends/...", "lowering/...",
+                                    "passes/...",  "serialize/...", "graph/...",    "profiler/..."};
   static const auto& kPlan = *new std::vector<std::string>{
       "base",
       "lowering/kernel",
@@ -101,6 +101,7 @@ const std::vector<Layer>& Layers() {
   static auto& layers = *new std::vector<Layer>{
       // The C interfaces, for programs out of this tree.
       {"api/c", kAbseilOnly, {}},
+      {"api/version", kAbseilOnly, {}},
       {"base", kAbseilOnly, {}},
       {"profiler", kAbseilOnly, {"base"}},
       // Files of traces and what is made of them, apart from recording.
@@ -273,14 +274,19 @@ const std::vector<Layer>& Layers() {
       // A header of other headers.
       {"api/weft",
        kAbseilOnly,
-       {"api", "api/compiled_file", "api/compiled_program", "api/model_io", "api/program", "base",
-        "graph/ir", "graph/ops", "graph/tensor", "graph/text"}},
+       {"api", "api/version", "api/compiled_file", "api/compiled_program", "api/model_io",
+        "api/program", "base", "graph/ir", "graph/ops", "graph/tensor", "graph/text"}},
       {"api/test_data", kAnyLibrary, With(With(kBelowApi, kApiRooms), {"api/model_io"})},
       {"api/calibration_data", kAnyLibrary, With(With(kBelowApi, kApiRooms), {"api/test_data"})},
-      // The C interface to all of it.
+      // The C interface: what needs no compiler, the rest, and a table without the rest.
+      {"api/c/entries",
+       kAnyLibrary,
+       {"api/c", "api/runtime", "backends/runtime", "base", "graph/sym", "graph/tensor"}},
       {"api/c/library", kAnyLibrary,
-       With(With(kBelowApi, kApiRooms), {"api/c", "api/model_io", "api/compiled_file",
-                                         "api/compiled_program", "api/program", "api/runtime"})},
+       With(With(kBelowApi, kApiRooms),
+            {"api/c", "api/c/entries", "api/model_io", "api/compiled_file", "api/compiled_program",
+             "api/program", "api/runtime"})},
+      {"api/c/runtime", kAnyLibrary, {"api/c", "api/c/entries", "api/runtime", "api/version"}},
       // The models that tools build by name.
       {"examples/models", kAbseilOnly, {"base", "graph/..."}},
       // Tools look into the modules that api gives them. Also the headers that api's headers

@@ -17,9 +17,11 @@ Lays down, under DIR:
 
   include/weft/       the public headers, for #include "weft/api/compiler.h"
   lib/                libweft.so, libweft_runtime.so for compiled models,
-                      libweft_c.so for C, and the emulation for
+                      libweft_c.so for C, libweft_c_runtime.so for C and
+                      compiled models, and the emulation for
                       --cuda-driver=emulated
-  lib/pkgconfig/      for `pkg-config` with weft, weft_runtime and weft_c
+  lib/pkgconfig/      for `pkg-config` with weft, weft_runtime, weft_c and
+                      weft_c_runtime
   lib/cmake/weft/     for CMake's find_package(weft)
   bin/                weft, and all tools as weft-opt, weft-run, ...
   share/              manual pages, completion for bash

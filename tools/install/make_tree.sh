@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# make_tree.sh OUT VERSION ABSEIL LIBRARY RUNTIME C_LIBRARY EMULATED LICENSE WEFT COMPLETION
-#     TOOLS TEMPLATES HEADERS
+# make_tree.sh OUT VERSION ABSEIL LIBRARY RUNTIME C_LIBRARY C_RUNTIME EMULATED LICENSE WEFT
+#     COMPLETION TOOLS TEMPLATES HEADERS
 #
 # Packs what //tools:install lays down as the archive OUT; the last three arguments
 # and ABSEIL, the libraries of Abseil that the headers need, are lists in one word
@@ -10,12 +10,12 @@
 # weft/ and say so: names such as graph/ and passes/ are not Weft's alone.
 set -euo pipefail
 
-out="$PWD/$1" version="$2" library="$4" runtime="$5" c_library="$6" emulated="$7" license="$8"
-weft="$9" completion="${10}"
+out="$PWD/$1" version="$2" library="$4" runtime="$5" c_library="$6" c_runtime="$7" emulated="$8"
+license="$9" weft="${10}" completion="${11}"
 read -ra abseil <<<"$3"
-read -ra tools <<<"${11}"
-read -ra templates <<<"${12}"
-read -ra headers <<<"${13}"
+read -ra tools <<<"${12}"
+read -ra templates <<<"${13}"
+read -ra headers <<<"${14}"
 umask 022
 root="$(mktemp -d)"
 chmod 755 "$root"
@@ -31,6 +31,8 @@ put 755 "$runtime" "lib/libweft_runtime.so.$version"
 ln -s "libweft_runtime.so.$version" "$root/lib/libweft_runtime.so"
 put 755 "$c_library" lib/libweft_c.so.1
 ln -s libweft_c.so.1 "$root/lib/libweft_c.so"
+put 755 "$c_runtime" lib/libweft_c_runtime.so.1
+ln -s libweft_c_runtime.so.1 "$root/lib/libweft_c_runtime.so"
 put 755 "$emulated" lib/libweft_cuda_emulated.so
 put 644 "$license" share/doc/weft/LICENSE
 put 755 "$weft" bin/weft

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "api/c/library/errors.h"
+#include "api/c/entries/errors.h"
 #include "api/c/library/op_call.h"
 #include "base/status_macros.h"
 #include "graph/ir/attrs.h"

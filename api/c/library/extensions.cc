@@ -6,9 +6,9 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "api/c/entries/errors.h"
 #include "api/c/library/callback_op.h"
 #include "api/c/library/entries.h"
-#include "api/c/library/errors.h"
 #include "base/status_macros.h"
 #include "graph/ir/op_registry.h"
 

@@ -14,7 +14,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "api/c/library/tensors.h"
+#include "api/c/entries/tensors.h"
 #include "api/c/weft.h"
 #include "graph/ir/attrs.h"
 #include "graph/tensor/tensor.h"

@@ -1,6 +1,7 @@
 // The table of the C interface.
 #include "api/c/weft.h"
 
+#include "api/c/entries/entries.h"
 #include "api/c/library/entries.h"
 #include "api/version.h"
 

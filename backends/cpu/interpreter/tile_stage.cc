@@ -85,15 +85,22 @@ class StageCompiler {
     const Instr& instr = stage_.body[i];
     double number = instr.imm;
     int64_t whole = instr.int_imm;
-    const bool is_float = IsFloat(instr.dtype);
     if (instr.op == ScalarOp::kSize) {
       WEFT_ASSIGN_OR_RETURN(whole, SizeOf(instr.size, value_of_));
       number = static_cast<double>(whole);
     }
-    const void* from = is_float ? static_cast<const void*>(&number) : &whole;
+    // Without the table, which a program of listed kernels has no conversions from f64 in.
     int64_t element = 0;
-    table_.convert(instr.dtype, is_float ? DType::kF64 : DType::kI64)(&element, from, nullptr,
-                                                                      nullptr, 1);
+    if (instr.dtype == DType::kF32) {
+      const auto narrow = static_cast<float>(number);
+      std::memcpy(&element, &narrow, sizeof narrow);
+    } else if (instr.dtype == DType::kF64) {
+      std::memcpy(&element, &number, sizeof number);
+    } else if (IsFloat(instr.dtype)) {
+      return Refuse("a constant", instr.dtype);
+    } else {
+      element = instr.dtype == DType::kBool ? static_cast<int64_t>(whole != 0) : whole;
+    }
     SetConstant(i, &element, 1);
     return absl::OkStatus();
   }

@@ -167,7 +167,7 @@ inline void StoreResult(Vec v, uint8_t* to, int64_t left) {
 }
 
 // The pointers of `f` are those of the first column.
-template <IntegerResult kResult, IntegerResult kAddend, int kMiddles>
+template <IntegerResult kResult, IntegerResult kAddend>
 class Finisher {
  public:
   explicit Finisher(const IntegerFinish& f)
@@ -177,7 +177,7 @@ class Finisher {
         clamps_(!f.first.is_open()),
         clamps_again_(!f.second.is_open()),
         divides_(kNarrows && !narrow_.has_inverse()) {
-    for (int m = 0; m < kMiddles; ++m) divides_ = divides_ || !middles_[m].has_inverse();
+    for (int m = 0; m < f.middles; ++m) divides_ = divides_ || !middles_[m].has_inverse();
   }
 
   static void Run(const IntegerFinish& f, const FinishRows& rows) {
@@ -222,7 +222,7 @@ class Finisher {
     for (int64_t j = first; j < first + columns; j += kLanes) {
       Vec v = FromInts(sums + j) * LoadVec(f_.scale + j) + LoadVec(f_.bias + j);
       if (clamps_) v = Clamped(v, f_.first);
-      for (int m = 0; m < kMiddles; ++m) {
+      for (int m = 0; m < f_.middles; ++m) {
         const IntegerFinish::Middle& middle = f_.middle[m];
         Vec q = middles_[m].template Narrowed<kDivides>(v, &far);
         if (m > 0 || !f_.all_finite) q = q == q ? q : Vec{};
@@ -230,7 +230,7 @@ class Finisher {
         if (middle.late_bias != nullptr) v = v + LoadVec(middle.late_bias + j);
       }
       if constexpr (kAdds) v = v + addend[(j - first) / kLanes];
-      if ((kAdds || kMiddles > 0) && clamps_again_) v = Clamped(v, f_.second);
+      if ((kAdds || f_.middles > 0) && clamps_again_) v = Clamped(v, f_.second);
       if constexpr (kNarrows) v = narrow_.template Narrowed<kDivides>(v, &far);
       StoreResult<kResult>(v, to + j * BytesOf(kResult), first + columns - j);
     }

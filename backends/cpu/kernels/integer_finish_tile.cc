@@ -14,40 +14,32 @@ void CopySums(const IntegerFinish&, const FinishRows& rows) {
   }
 }
 
-template <IntegerResult kResult, int kMiddles>
-FinishFn FindFinishFor(IntegerResult addend) {
+template <IntegerResult kResult>
+FinishFn FindFinishTo(IntegerResult addend) {
   switch (addend) {
     case IntegerResult::kF32:
-      return Finisher<kResult, IntegerResult::kF32, kMiddles>::Run;
+      return Finisher<kResult, IntegerResult::kF32>::Run;
     case IntegerResult::kU8:
-      return Finisher<kResult, IntegerResult::kU8, kMiddles>::Run;
+      return Finisher<kResult, IntegerResult::kU8>::Run;
     case IntegerResult::kI8:
-      return Finisher<kResult, IntegerResult::kI8, kMiddles>::Run;
+      return Finisher<kResult, IntegerResult::kI8>::Run;
     default:
-      return Finisher<kResult, IntegerResult::kI32, kMiddles>::Run;
-  }
-}
-
-template <int kMiddles>
-FinishFn FindFinishTo(const IntegerFinish& f) {
-  switch (f.result) {
-    case IntegerResult::kF32:
-      return FindFinishFor<IntegerResult::kF32, kMiddles>(f.addend_kind);
-    case IntegerResult::kU8:
-      return FindFinishFor<IntegerResult::kU8, kMiddles>(f.addend_kind);
-    case IntegerResult::kI8:
-      return FindFinishFor<IntegerResult::kI8, kMiddles>(f.addend_kind);
-    default:
-      return CopySums;
+      return Finisher<kResult, IntegerResult::kI32>::Run;
   }
 }
 
 // For all of them.
 FinishFn FindAnyFinish(const IntegerFinish& f) {
-  static_assert(kMaxMiddles == 2);
-  return f.middles == 0   ? FindFinishTo<0>(f)
-         : f.middles == 1 ? FindFinishTo<1>(f)
-                          : FindFinishTo<2>(f);
+  switch (f.result) {
+    case IntegerResult::kF32:
+      return FindFinishTo<IntegerResult::kF32>(f.addend_kind);
+    case IntegerResult::kU8:
+      return FindFinishTo<IntegerResult::kU8>(f.addend_kind);
+    case IntegerResult::kI8:
+      return FindFinishTo<IntegerResult::kI8>(f.addend_kind);
+    default:
+      return CopySums;
+  }
 }
 
 template <IntegerResult kResult, int kMiddles>
@@ -58,7 +50,7 @@ FinishFn FindUnitFinishFor(IntegerResult addend) {
       if constexpr (kResult == IntegerResult::kF32) {
         return UnitFinisher<kResult, IntegerResult::kF32, kMiddles>::Run;
       }
-      return Finisher<kResult, IntegerResult::kF32, kMiddles>::Run;
+      return Finisher<kResult, IntegerResult::kF32>::Run;
     case IntegerResult::kU8:
       return UnitFinisher<kResult, IntegerResult::kU8, kMiddles>::Run;
     case IntegerResult::kI8:
@@ -83,6 +75,7 @@ FinishFn FindUnitFinishTo(const IntegerFinish& f) {
 }  // namespace
 
 FinishFn TheFinish(const IntegerFinish& f) {
+  static_assert(kMaxMiddles == 2);
   if (!f.unit.fits) return FindAnyFinish(f);
   return f.middles == 0   ? FindUnitFinishTo<0>(f)
          : f.middles == 1 ? FindUnitFinishTo<1>(f)

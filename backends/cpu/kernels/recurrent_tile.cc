@@ -73,7 +73,8 @@ inline Vec Softplus(Vec x) {
   return AtLeast(x, Vec{}) + log;
 }
 
-inline Vec Activate(const RecurrentActivation& a, Vec v) {
+// Called for activations other than the usual ones; one copy of them all serves.
+__attribute__((noinline)) Vec Activate(const RecurrentActivation& a, Vec v) {
   switch (a.function) {
     case RecurrentFunction::kRelu:
       return AtLeast(v, Vec{});

@@ -54,9 +54,6 @@ void Select(void* dst, const void* a, const void* b, const void* c, int64_t n) {
   for (int64_t i = 0; i < n; ++i) to[i] = choose[i] ? x[i] : y[i];
 }
 
-template <typename T>
-using Wrapping = typename std::conditional<kIsInt<T>, UnsignedOf<T>, T>::type;
-
 #define WEFT_FUNCTION(name, ...) \
   template <typename T>          \
   struct name {                  \
@@ -270,13 +267,14 @@ TileFn PickUnary(unsigned uniform) {
 
 template <typename T>
 TileFn FindArithmetic(ScalarOp op, unsigned u) {
+  using W = Wrapping<T>;
   switch (op) {
     case ScalarOp::kAdd:
-      return PickBinary<T, T, Add>(u);
+      return PickBinary<W, W, Add>(u);
     case ScalarOp::kSub:
-      return PickBinary<T, T, Sub>(u);
+      return PickBinary<W, W, Sub>(u);
     case ScalarOp::kMul:
-      return PickBinary<T, T, Mul>(u);
+      return PickBinary<W, W, Mul>(u);
     case ScalarOp::kDiv:
       return PickBinary<T, T, Div>(u);
     case ScalarOp::kMinimum:
@@ -292,7 +290,7 @@ TileFn FindArithmetic(ScalarOp op, unsigned u) {
     case ScalarOp::kFmod:
       return Plain<T, Fmod>(u);
     case ScalarOp::kNeg:
-      return PickUnary<T, T, Neg>(u);
+      return PickUnary<W, W, Neg>(u);
     case ScalarOp::kAbs:
       return PickUnary<T, T, Abs>(u);
     case ScalarOp::kSign:
@@ -328,17 +326,18 @@ TileFn FindFloat(ScalarOp op, unsigned u) {
 
 template <typename T>
 TileFn FindInt(ScalarOp op, unsigned u) {
+  using W = Wrapping<T>;
   switch (op) {
     case ScalarOp::kPow:
       return Plain<T, IntPow>(u);
     case ScalarOp::kBitAnd:
-      return Plain<T, BitAnd>(u);
+      return Plain<W, BitAnd>(u);
     case ScalarOp::kBitOr:
-      return Plain<T, BitOr>(u);
+      return Plain<W, BitOr>(u);
     case ScalarOp::kBitXor:
-      return Plain<T, BitXor>(u);
+      return Plain<W, BitXor>(u);
     case ScalarOp::kBitNot:
-      return PickUnary<T, T, BitNot>(u);
+      return PickUnary<W, W, BitNot>(u);
     case ScalarOp::kShiftLeft:
       return Plain<T, ShiftLeft>(u);
     case ScalarOp::kShiftRight:
@@ -347,7 +346,7 @@ TileFn FindInt(ScalarOp op, unsigned u) {
     case ScalarOp::kCeil:
     case ScalarOp::kTrunc:
     case ScalarOp::kRoundEven:
-      return PickUnary<T, T, Same>(u);
+      return PickUnary<W, W, Same>(u);
     default:
       return nullptr;
   }
@@ -377,11 +376,12 @@ TileFn FindBool(ScalarOp op, unsigned u) {
 
 template <typename T>
 TileFn FindPredicate(ScalarOp op, unsigned u) {
+  using W = Wrapping<T>;
   switch (op) {
     case ScalarOp::kEq:
-      return PickBinary<uint8_t, T, Eq>(u);
+      return PickBinary<uint8_t, W, Eq>(u);
     case ScalarOp::kNe:
-      return PickBinary<uint8_t, T, Ne>(u);
+      return PickBinary<uint8_t, W, Ne>(u);
     case ScalarOp::kLt:
       return PickBinary<uint8_t, T, Lt>(u);
     case ScalarOp::kLe:
@@ -391,17 +391,17 @@ TileFn FindPredicate(ScalarOp op, unsigned u) {
     case ScalarOp::kGe:
       return PickBinary<uint8_t, T, Ge>(u);
     case ScalarOp::kAnd:
-      return PickBinary<uint8_t, T, And>(u);
+      return PickBinary<uint8_t, W, And>(u);
     case ScalarOp::kOr:
-      return PickBinary<uint8_t, T, Or>(u);
+      return PickBinary<uint8_t, W, Or>(u);
     case ScalarOp::kXor:
-      return PickBinary<uint8_t, T, Xor>(u);
+      return PickBinary<uint8_t, W, Xor>(u);
     case ScalarOp::kNot:
-      return PickUnary<uint8_t, T, Not>(u);
+      return PickUnary<uint8_t, W, Not>(u);
     case ScalarOp::kIsNan:
-      return PickUnary<uint8_t, T, IsNan>(u);
+      return PickUnary<uint8_t, W, IsNan>(u);
     case ScalarOp::kIsInf:
-      return PickUnary<uint8_t, T, IsInf>(u);
+      return PickUnary<uint8_t, W, IsInf>(u);
     default:
       return nullptr;
   }
@@ -413,7 +413,7 @@ TileFn FindCompute(ScalarOp op, DType dtype, DType operand, unsigned uniform) {
   if (op == ScalarOp::kSelect) {
     if (uniform != 0) return nullptr;
     return VisitCompute(dtype, TileFn{},
-                        [](auto zero) -> TileFn { return Select<decltype(zero)>; });
+                        [](auto zero) -> TileFn { return Select<Wrapping<decltype(zero)>>; });
   }
   const TileFn predicate =
       dtype != DType::kBool ? nullptr : VisitCompute(operand, TileFn{}, [&](auto zero) -> TileFn {
@@ -441,17 +441,5 @@ TileFn FindCompute(ScalarOp op, DType dtype, DType operand, unsigned uniform) {
   });
 }
 
-const TileTable kTable = {FindCompute,      FindConvert, FindRound,     FindBroadcast,
-                          FindLoad,         FindStore,   FindGather,    FindScatter,
-                          FindTerm,         FindIota,    FindReduceRow, FindArgRow,
-                          FindReduceColumn, FindStart,   FindFinishRow};
-
 }  // namespace WEFT_CPU_ISA
-
-#if defined(__AVX512F__)
-const TileTable* Avx512TileTable() { return &avx512::kTable; }
-#else
-const TileTable* Avx2TileTable() { return &avx2::kTable; }
-#endif
-
 }  // namespace weft::cpu

@@ -115,6 +115,11 @@ using UnsignedOf = typename std::conditional<
         sizeof(T) == 4, uint32_t,
         typename std::conditional<sizeof(T) == 2, uint16_t, uint8_t>::type>::type>::type;
 
+// The type whose functions compute sums, products and equalities of T: signed integers have the
+// bits of unsigned ones there, so that they share the code.
+template <typename T>
+using Wrapping = typename std::conditional<kIsInt<T>, UnsignedOf<T>, T>::type;
+
 // Maximum and minimum as in graph/ops: NaN wins, and 0 is larger than -0.
 template <typename T>
 inline T LargerOf(T a, T b) {

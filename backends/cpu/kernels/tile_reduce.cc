@@ -68,14 +68,25 @@ inline void Accumulate(T* acc, const T* v, int64_t n) {
   for (int64_t k = 0; k < n; ++k) acc[k] = F<T>::f(acc[k], v[k]);
 }
 
+// The same where it is rarely called: one copy of the code serves.
+template <typename T, template <typename> class F>
+__attribute__((noinline)) void AccumulateSome(T* acc, const T* v, int64_t n) {
+  Accumulate<T, F>(acc, v, n);
+}
+
+// From element `i` on, which is the first for accumulator 0, by `lanes` accumulators.
+template <typename T, template <typename> class F>
+void ReduceRest(T* acc, const T* v, int64_t i, int64_t n, int64_t lanes) {
+  for (; i < n; i += lanes) AccumulateSome<T, F>(acc, v + i, n - i < lanes ? n - i : lanes);
+}
+
 // For any numbers of lanes and copies.
 template <typename T, template <typename> class F>
 void ReduceRowAny(T* acc, const T* v, int64_t n, int64_t lanes, int64_t copies) {
   const int64_t all = lanes * copies;
   int64_t i = 0;
   for (; i + all <= n; i += all) Accumulate<T, F>(acc, v + i, all);
-  for (; i + lanes <= n; i += lanes) Accumulate<T, F>(acc, v + i, lanes);
-  Accumulate<T, F>(acc, v + i, n - i);
+  ReduceRest<T, F>(acc, v, i, n, lanes);
 }
 
 // For numbers known at compile time, so that accumulators stay in registers.
@@ -89,8 +100,7 @@ void ReduceRowOf(T* to, const T* v, int64_t n) {
     for (int64_t k = 0; k < kAll; ++k) acc[k] = F<T>::f(acc[k], v[i + k]);
   }
   for (int64_t k = 0; k < kAll; ++k) to[k] = acc[k];
-  for (; i + kLanes <= n; i += kLanes) Accumulate<T, F>(to, v + i, kLanes);
-  Accumulate<T, F>(to, v + i, n - i);
+  ReduceRest<T, F>(to, v, i, n, kLanes);
 }
 
 template <typename T, template <typename> class F>
@@ -105,8 +115,8 @@ void ReduceRow(void* acc, const void* values, int64_t n, int64_t lanes, int64_t 
 template <typename T, template <typename> class F>
 void FinishRow(void* result, void* acc, int64_t lanes, int64_t copies) {
   T* v = static_cast<T*>(acc);
-  for (int64_t c = 1; c < copies; ++c) Accumulate<T, F>(v, v + c * lanes, lanes);
-  for (int64_t width = lanes / 2; width > 0; width /= 2) Accumulate<T, F>(v, v + width, width);
+  for (int64_t c = 1; c < copies; ++c) AccumulateSome<T, F>(v, v + c * lanes, lanes);
+  for (int64_t width = lanes / 2; width > 0; width /= 2) AccumulateSome<T, F>(v, v + width, width);
   *static_cast<T*>(result) = v[0];
 }
 
@@ -177,9 +187,9 @@ R PickReduction(ReduceOp op) {
   }
   switch (op) {
     case ReduceOp::kSum:
-      return Make<T, Sum>::fn;
+      return Make<Wrapping<T>, Sum>::fn;
     case ReduceOp::kProduct:
-      return Make<T, Product>::fn;
+      return Make<Wrapping<T>, Product>::fn;
     case ReduceOp::kMaximum:
       return Make<T, Maximum>::fn;
     case ReduceOp::kMinimum:

@@ -322,4 +322,8 @@ LibraryCallOr MakeLibraryCall(const LibraryStep& step, const LibraryContext& con
   return slow;
 }
 
+LibraryCallOr MakeFinishedCall(const LibraryStep& step, const LibraryContext& context) {
+  return MakeDirectCall(step, context);
+}
+
 }  // namespace weft::cpu

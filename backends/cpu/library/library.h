@@ -110,11 +110,11 @@ absl::string_view RoutineName(RoutineOp op, DType result);
 absl::StatusOr<std::unique_ptr<LibraryCall>> MakeLibraryCall(const LibraryStep& step,
                                                              const LibraryContext& context);
 
-// Matmuls and convolutions of 8-bit integers. With a finish: Unimplemented unless the weights are
+// A matmul or convolution of 8-bit integers with its finish. Unimplemented unless the weights are
 // constant.
-absl::StatusOr<std::unique_ptr<LibraryCall>> MakeQuantizedCall(const LibraryStep& step,
-                                                               const LibraryContext& context);
-// The same in plain loops, for all of their sizes and weights; no finish.
+absl::StatusOr<std::unique_ptr<LibraryCall>> MakeFinishedCall(const LibraryStep& step,
+                                                              const LibraryContext& context);
+// Such a matmul or convolution in plain loops, for all of their sizes and weights; no finish.
 std::unique_ptr<LibraryCall> MakePlainQuantizedCall(const LibraryStep& step, int threads);
 
 }  // namespace weft::cpu

@@ -17,6 +17,9 @@ LibraryCallOr MakeConvolutionCall(const LibraryStep& step, const LibraryContext&
 LibraryCallOr MakePoolingCall(const LibraryStep& step, const LibraryContext& context);
 // Matmuls and convolutions of i32.
 LibraryCallOr MakeIntegerCall(const LibraryStep& step, const LibraryContext& context);
+// Matmuls and convolutions of 8-bit integers. With a finish: Unimplemented unless the weights are
+// constant.
+LibraryCallOr MakeQuantizedCall(const LibraryStep& step, const LibraryContext& context);
 // Maxima of windows of 8-bit integers.
 LibraryCallOr MakeBytePoolingCall(const LibraryStep& step, const LibraryContext& context);
 // Matmuls with weights of 4 or 8 bits in groups.

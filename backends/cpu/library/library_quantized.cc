@@ -219,8 +219,7 @@ LibraryCallOr MakeConvolutionInteger(const LibraryStep& step, const LibraryConte
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<LibraryCall>> MakeQuantizedCall(const LibraryStep& step,
-                                                               const LibraryContext& context) {
+LibraryCallOr MakeQuantizedCall(const LibraryStep& step, const LibraryContext& context) {
   if (step.result.numel() == 0 || step.args[0].numel() == 0) {
     return absl::UnimplementedError("an empty result or sum");
   }

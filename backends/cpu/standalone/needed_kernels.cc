@@ -12,7 +12,6 @@
 #include "backends/cpu/kernels/tile_ops.h"
 #include "backends/cpu/library/library.h"
 #include "backends/cpu/library/routine_ops.h"
-#include "backends/cpu/onednn/onednn.h"
 #include "graph/tensor/dtype.h"
 #include "lowering/kernel.h"
 #include "lowering/plan_facts.h"
@@ -81,8 +80,6 @@ class Needs {
 
 bool IsThere(const std::string& line) {
   const std::vector<std::string> words = absl::StrSplit(line, ' ');
-  // Pooling is oneDNN's.
-  if (line == "routine pooling" && !HasDnn()) return false;
   return HasKernels(words[0].c_str(), words[1].c_str());
 }
 

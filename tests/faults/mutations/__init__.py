@@ -4,11 +4,14 @@ An entry is (name, file, old, new, what it breaks). `old` stands exactly once in
 is unique. The tables are mutated alike; they differ in the tests that are asked first.
 """
 
-from mutations import checks, cpu, cuda, decisions, device, files, graph, lowering, own_ops, quantize
+from mutations import (
+    checks, cpu, cuda, decisions, device, files, graph, lowering, own_ops, plain_ops, quantize,
+)
 
 TABLES = {
     "lowering": lowering.MUTATIONS,
     "cpu": cpu.MUTATIONS,
+    "plain": plain_ops.MUTATIONS,
     "graph": graph.MUTATIONS,
     "decisions": decisions.MUTATIONS,
     "quantize": quantize.MUTATIONS,

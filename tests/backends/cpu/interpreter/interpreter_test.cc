@@ -28,15 +28,15 @@ class InterpreterTest : public testing::TestWithParam<Isa> {
  protected:
   void SetUp() override {
     if (!ChooseIsa(IsaName(GetParam())).ok()) GTEST_SKIP() << "not on this machine";
+    table_ = GetParam() == Isa::kAvx512 ? *Avx512TileTable() : *Avx2TileTable();
   }
 
   // s0 is `s0`. A kernel without a schedule is scheduled for the instruction set.
   absl::Status Run(Kernel kernel, std::vector<HostTensor> args, int64_t s0 = 1, int threads = 2) {
-    const TileTable* table = GetParam() == Isa::kAvx512 ? Avx512TileTable() : Avx2TileTable();
     Target target;
     target.vector_bytes = GetParam() == Isa::kAvx512 ? 64 : 32;
     if (!kernel.schedule.decided()) kernel.schedule = DecideSchedule(kernel, target);
-    auto program = CompileTiles(kernel, *table, [&](SymInt s) {
+    auto program = CompileTiles(kernel, table_, [&](SymInt s) {
       return Evaluate(s, [&](SymInt) { return std::optional<int64_t>(s0); });
     });
     if (!program.ok()) return program.status();
@@ -46,6 +46,8 @@ class InterpreterTest : public testing::TestWithParam<Isa> {
     for (HostTensor& t : args) pointers.push_back(t.raw());
     return RunTiles(*program, pointers.data(), workspace.get(), threads);
   }
+
+  TileTable table_ = {};
 };
 
 // Element i is a number of moderate size that depends on i.
@@ -76,6 +78,24 @@ TEST_P(InterpreterTest, AddsABroadcastRowAndATransposedMatrix) {
         ASSERT_EQ(y.DoubleAt(i * 70 + j), a.DoubleAt(j * n + i) + 2 * row.DoubleAt(j));
       }
     }
+  }
+}
+
+// A program of listed kernels may have none of f64.
+TEST_P(InterpreterTest, ConstantsAreNotConvertedByKernels) {
+  table_.convert = [](DType, DType) -> TileFn { return nullptr; };
+  // y[i] = x[i] * 2, z[i] = -3
+  Kernel kernel = MakeKernel({{kF32}, {kF32, true}, {kI64, true}}, {kS0}, {}, 1);
+  StageBuilder b(&kernel.nests[0].stages[0]);
+  b.Store(b.Op(ScalarOp::kMul, kF32, {b.Load(kF32, 0, {1}), b.Const(kF32, 2)}), 1, {1});
+  b.Store(b.Const(kI64, -3), 2, {1});
+  const HostTensor x = Ramp(kF32, {20});
+  HostTensor y(kF32, {20});
+  HostTensor z(kI64, {20});
+  ASSERT_TRUE(Run(kernel, {x, y, z}, 20).ok());
+  for (int64_t i = 0; i < 20; ++i) {
+    ASSERT_EQ(y.DoubleAt(i), 2 * x.DoubleAt(i));
+    ASSERT_EQ(z.IntAt(i), -3);
   }
 }
 

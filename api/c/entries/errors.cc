@@ -1,9 +1,11 @@
-#include "api/c/library/errors.h"
+#include "api/c/entries/errors.h"
 
+#include <exception>
 #include <new>
 #include <string>
 
-#include "api/c/library/entries.h"
+#include "api/c/entries/entries.h"
+#include "base/out_of_memory.h"
 
 struct weft_error {
   weft_status code = WEFT_OK;
@@ -31,6 +33,18 @@ weft_error* ErrorFrom(const absl::Status& status, const char* function) noexcept
   } catch (const std::bad_alloc&) {
     return kNoMemory;
   }
+}
+
+weft_error* Guarded(const char* function, absl::FunctionRef<absl::Status()> body) noexcept {
+  absl::Status status;
+  try {
+    status = CatchOutOfMemory(body);
+  } catch (const std::exception& error) {
+    status = absl::InternalError(error.what());
+  } catch (...) {
+    status = absl::InternalError("unknown exception");
+  }
+  return ErrorFrom(status, function);
 }
 
 absl::Status CheckGiven(const void* pointer, absl::string_view name) {

@@ -1,6 +1,6 @@
 // Tensors of Weft as those of the C interface, and back, without copies.
-#ifndef WEFT_API_C_LIBRARY_TENSORS_H_
-#define WEFT_API_C_LIBRARY_TENSORS_H_
+#ifndef WEFT_API_C_ENTRIES_TENSORS_H_
+#define WEFT_API_C_ENTRIES_TENSORS_H_
 
 #include <cstdint>
 #include <memory>
@@ -51,4 +51,4 @@ OwnedTensor GiveTensor(HostTensor tensor, bool read_only);
 
 }  // namespace weft::c
 
-#endif  // WEFT_API_C_LIBRARY_TENSORS_H_
+#endif  // WEFT_API_C_ENTRIES_TENSORS_H_

@@ -1,4 +1,4 @@
-#include "api/c/library/tensors.h"
+#include "api/c/entries/tensors.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
-#include "api/c/library/errors.h"
+#include "api/c/entries/errors.h"
 #include "base/host_buffer.h"
 #include "base/status_macros.h"
 

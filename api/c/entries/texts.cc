@@ -1,6 +1,6 @@
-#include "api/c/library/texts.h"
+#include "api/c/entries/texts.h"
 
-#include "api/c/library/entries.h"
+#include "api/c/entries/entries.h"
 
 namespace weft::c {
 

@@ -1,17 +1,16 @@
 // Statuses as errors of the C interface (api/c/weft.h), and the boundary that no exception crosses.
-#ifndef WEFT_API_C_LIBRARY_ERRORS_H_
-#define WEFT_API_C_LIBRARY_ERRORS_H_
+#ifndef WEFT_API_C_ENTRIES_ERRORS_H_
+#define WEFT_API_C_ENTRIES_ERRORS_H_
 
 #include <algorithm>
 #include <cstring>
-#include <exception>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "api/c/weft.h"
-#include "base/out_of_memory.h"
 
 namespace weft::c {
 
@@ -19,19 +18,8 @@ namespace weft::c {
 // is one that says that.
 weft_error* ErrorFrom(const absl::Status& status, const char* function) noexcept;
 
-// The result of `body()`, an absl::Status, as an error.
-template <typename Body>
-weft_error* Guarded(const char* function, Body&& body) noexcept {
-  absl::Status status;
-  try {
-    status = CatchOutOfMemory(body);
-  } catch (const std::exception& error) {
-    status = absl::InternalError(error.what());
-  } catch (...) {
-    status = absl::InternalError("unknown exception");
-  }
-  return ErrorFrom(status, function);
-}
+// The result of `body()` as an error.
+weft_error* Guarded(const char* function, absl::FunctionRef<absl::Status()> body) noexcept;
 
 // InvalidArgument if a pointer that must be there is null; `name` is the parameter's.
 absl::Status CheckGiven(const void* pointer, absl::string_view name);
@@ -51,4 +39,4 @@ absl::StatusOr<Options> OptionsFrom(const Options* given) {
 
 }  // namespace weft::c
 
-#endif  // WEFT_API_C_LIBRARY_ERRORS_H_
+#endif  // WEFT_API_C_ENTRIES_ERRORS_H_

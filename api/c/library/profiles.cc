@@ -1,13 +1,11 @@
-// Logs and profiles.
+// Profiles.
 #include <memory>
 #include <string>
 #include <utility>
 
-#include "absl/strings/string_view.h"
+#include "api/c/entries/errors.h"
 #include "api/c/library/entries.h"
-#include "api/c/library/errors.h"
 #include "api/inspect/device_sources.h"
-#include "api/logs.h"
 #include "base/status_macros.h"
 #include "profiler/session.h"
 #include "profiler/sink.h"
@@ -19,15 +17,6 @@ struct weft_profile {
 };
 
 namespace weft::c {
-
-weft_error* SetLogSettings(const char* settings) {
-  return Guarded("set_logs", [&] { return SetLogs(settings != nullptr ? settings : ""); });
-}
-
-void SetLogCallback(void (*line)(void* context, const char* text, size_t size), void* context) {
-  if (line == nullptr) return SetLogSink(nullptr);
-  SetLogSink([=](absl::string_view text) { line(context, text.data(), text.size()); });
-}
 
 weft_error* ProfileStart(weft_profile** profile) {
   return Guarded("profile_start", [&]() -> absl::Status {

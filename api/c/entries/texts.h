@@ -1,6 +1,6 @@
 // Texts that the C interface returns.
-#ifndef WEFT_API_C_LIBRARY_TEXTS_H_
-#define WEFT_API_C_LIBRARY_TEXTS_H_
+#ifndef WEFT_API_C_ENTRIES_TEXTS_H_
+#define WEFT_API_C_ENTRIES_TEXTS_H_
 
 #include <string>
 
@@ -10,4 +10,4 @@ struct weft_text {
   std::string value;
 };
 
-#endif  // WEFT_API_C_LIBRARY_TEXTS_H_
+#endif  // WEFT_API_C_ENTRIES_TEXTS_H_

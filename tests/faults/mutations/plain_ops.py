@@ -1,0 +1,25 @@
+"""Small faults of the loops that stand for oneDNN (__init__.py)."""
+
+MUTATIONS = [
+    ("plain-sizes-of-one-step", "backends/cpu/onednn/plain_ops.cc",
+     "if (t.dims[i] == 1) strides[i] = 0;", "",
+     "an operand that broadcasts is read behind its end"),
+    ("plain-function-before-bias", "backends/cpu/onednn/plain_ops.cc",
+     "posts.push_back({add, operands.size()});", "posts.insert(posts.begin(), {add, 9});",
+     "the bias has the operand of another function"),
+    ("plain-sums-start-anew", "backends/cpu/onednn/plain_ops.cc",
+     "values[i] += ReadFloat(y.dtype, result, at + i * step);", "values[i] += 0;",
+     "what the result has is not added"),
+    ("plain-group-of-others", "backends/cpu/onednn/plain_ops.cc",
+     "image[1] = group * inputs;", "image[1] = 0;",
+     "all groups of a convolution read the first channels"),
+    ("plain-between-strides", "backends/cpu/onednn/plain_ops.cc",
+     "if (wide < 0 || wide % stride != 0) return -1;", "if (wide < 0) return -1;",
+     "a transposed convolution reads elements that are not there"),
+    ("plain-padding-counts", "backends/cpu/onednn/plain_ops.cc",
+     "all ? points : seen[i]", "points",
+     "a mean is over elements outside of the image"),
+    ("plain-weights-of-gaps", "backends/cpu/onednn/plain_ops.cc",
+     "tensor.dtype == DType::kF32 && constant.load == nullptr", "tensor.dtype == DType::kF32",
+     "weights that are loaded are read where they are not"),
+]
