@@ -35,7 +35,8 @@ struct Options {
   std::string compiler = "c++";
   std::string strip;
   bool pack = false;
-  std::string kernels;
+  bool kernels = false;
+  std::string kernel_list;
   bool check = false;
   int64_t seed = 0;
   std::string log;
@@ -58,14 +59,19 @@ FlagSet MakeFlags(Options* o) {
   AddPipelineFlags(flags, &o->pipeline);
   flags.String("o", &o->output, "FILE", "The compiled model, as a .weftb or .so file");
   flags.String("compiler", &o->compiler, "PROGRAM",
-               "Compiler of the kernels of a .so. Default: c++");
+               "Compiler of machine code. Default: c++");
   flags.String("strip", &o->strip, "PART,...",
                "Leave out parts: names, those of source nodes in traces and messages;\n"
-               "graph, so that the file holds the plan alone");
+               "graph, so that the file holds the plan alone; kernels, by themselves:\n"
+               "copies a .weftb file without its machine code");
   flags.Bool("pack", &o->pack,
              "Also write the weights as the routines of the CPU read them: programs start\n"
              "sooner and share them, and the file is larger");
-  flags.String("list-kernels", &o->kernels, "FILE",
+  flags.Bool("kernels", &o->kernels,
+             "Also write the kernels into a .weftb file as machine code, for each target:\n"
+             "programs that allow it run them in place of the interpreter. A .so always\n"
+             "has them");
+  flags.String("list-kernels", &o->kernel_list, "FILE",
                "Also write a list of the kernels and routines that the plans need, for a\n"
                "runtime that has no others");
   flags.Bool("check", &o->check,
@@ -84,7 +90,7 @@ absl::Status ReadStrip(const std::string& strip, CompiledFileOptions* file) {
       file->graph = false;
     } else {
       return absl::InvalidArgumentError(
-          absl::StrCat("--strip takes names and graph, not \"", part, "\""));
+          absl::StrCat("--strip takes names and graph, or kernels alone, not \"", part, "\""));
     }
   }
   return absl::OkStatus();
@@ -113,8 +119,14 @@ absl::StatusOr<int> Run(const Options& o, const std::vector<std::string>& positi
     return absl::InvalidArgumentError(
         "expected one model and -o FILE.weftb or -o FILE.so; --help shows how");
   }
+  if (o.strip == "kernels") {
+    WEFT_RETURN_IF_ERROR(StripMachineCode(ResolvePath(positional[0]), ResolvePath(o.output)));
+    return kExitOk;
+  }
   CompiledFileOptions file;
   file.pack = o.pack;
+  file.kernels = o.kernels;
+  file.compiler = o.compiler;
   WEFT_RETURN_IF_ERROR(ReadStrip(o.strip, &file));
   Extensions extensions;
   WEFT_RETURN_IF_ERROR(o.pipeline.LoadExtensions(extensions));
@@ -134,12 +146,12 @@ absl::StatusOr<int> Run(const Options& o, const std::vector<std::string>& positi
   WEFT_RETURN_IF_ERROR(Compile(*module, compile).status());
   const std::string path = ResolvePath(o.output);
   WEFT_RETURN_IF_ERROR(IsLibrary(path)
-                           ? WriteCompiledLibrary(*module, *backend, path, file, o.compiler)
+                           ? WriteCompiledLibrary(*module, *backend, path, file)
                            : WriteCompiledFile(*module, *backend, path, file));
   WEFT_RETURN_IF_ERROR(Describe(o, path, targets.backend));
-  if (!o.kernels.empty()) {
+  if (!o.kernel_list.empty()) {
     WEFT_ASSIGN_OR_RETURN(const std::string list, ListKernels(path));
-    WEFT_RETURN_IF_ERROR(WriteFile(ResolvePath(o.kernels), list));
+    WEFT_RETURN_IF_ERROR(WriteFile(ResolvePath(o.kernel_list), list));
   }
   if (!o.check) return kExitOk;
   WEFT_ASSIGN_OR_RETURN(const CompiledCheck check,

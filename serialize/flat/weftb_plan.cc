@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/annotate.h"
+#include "base/hash.h"
 #include "base/out_of_memory.h"
 #include "base/printable.h"
 #include "base/status_macros.h"
@@ -131,6 +132,8 @@ absl::Status AddPlanToWeftb(const Plan& plan, int target, WeftbBuilder* builder)
   }
   return builder->AddPlan(plan.name, target, PrintPlan(plan, PlanForm::kSelfContained));
 }
+
+uint64_t HashPlanText(const Plan& plan) { return Fnv1a(PrintPlan(plan, PlanForm::kSelfContained)); }
 
 absl::StatusOr<int> FindPlanInWeftb(const WeftbFile& file, absl::string_view function,
                                     absl::string_view target,

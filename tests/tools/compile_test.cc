@@ -67,7 +67,24 @@ TEST_F(CompileTest, WritesASharedObject) {
   EXPECT_THAT(err_, HasSubstr("no-such-compiler"));
   EXPECT_FALSE(Exists("n.so"));
   EXPECT_EQ(Run("m.weft --target=cuda -o n.so"), 2);
-  EXPECT_THAT(err_, HasSubstr("a shared object has code for cpu, not for cuda"));
+  EXPECT_THAT(err_, HasSubstr("n.so: code of kernels is for cpu, not for cuda"));
+}
+
+TEST_F(CompileTest, WritesMachineCodeBesideThePlan) {
+  EXPECT_EQ(Run("m.weft --kernels --check -o code.weftb"), 0) << err_;
+  EXPECT_THAT(out_, HasSubstr("runs of source and plan agree"));
+  EXPECT_EQ(Run("m.weft -o plain.weftb"), 0) << err_;
+  EXPECT_NE(Read("code.weftb"), Read("plain.weftb"));
+  EXPECT_EQ(Run("code.weftb --strip=kernels -o stripped.weftb"), 0) << err_;
+  EXPECT_EQ(Read("stripped.weftb"), Read("plain.weftb"));
+  EXPECT_EQ(Run("m.weft --strip=kernels -o n.weftb"), 2);
+  EXPECT_THAT(err_, HasSubstr("m.weft: "));
+  EXPECT_EQ(Run("m.weft --strip=graph,kernels -o n.weftb"), 2);
+  EXPECT_EQ(Run("m.weft --kernels --compiler=no-such-compiler -o n.weftb"), 2);
+  EXPECT_THAT(err_, HasSubstr("no-such-compiler"));
+  EXPECT_EQ(Run("m.weft --kernels --target=cuda -o n.weftb"), 2);
+  EXPECT_THAT(err_, HasSubstr("machine code is for cpu, not for cuda"));
+  EXPECT_FALSE(Exists("n.weftb"));
 }
 
 TEST_F(CompileTest, WritesPlansForInstructionSets) {
@@ -94,7 +111,7 @@ TEST_F(CompileTest, Mistakes) {
   EXPECT_THAT(err_, HasSubstr("expected one model and -o FILE.weftb"));
   EXPECT_EQ(Run("m.weft -o m.weft"), 2);
   EXPECT_EQ(Run("m.weft --strip=weights -o m.weftb"), 2);
-  EXPECT_THAT(err_, HasSubstr("--strip takes names and graph, not \"weights\""));
+  EXPECT_THAT(err_, HasSubstr("--strip takes names and graph, or kernels alone, not \"weights\""));
   EXPECT_EQ(Run("m.weft --target=reference -o m.weftb"), 2);
   EXPECT_THAT(err_, HasSubstr("target reference runs graphs, so there is no plan to write"));
   EXPECT_EQ(Run("m.weft --target=tpu -o m.weftb"), 2);

@@ -50,6 +50,8 @@ FlagSet MakeFlags(Options* o) {
   flags.String("cpu", &o->program.cpu, "native|avx2|avx512", "Instruction set. Default: native");
   flags.Bool("check-weights", &o->program.check_weights,
              "Compare the weights with the file's hashes. Default: true");
+  flags.Bool("allow-code", &o->program.allow_code,
+             "Run machine code that a .weftb file has of its kernels. Default: false");
   flags.Repeated("size", &o->sizes, "NAME=SIZE,...", "Sizes of symbols. Default: 1");
   flags.IntBetween("repeat", &o->repeat, 1, 1000, "N", "Open the file N times. Default: 5");
   flags.IntBetween("processes", &o->processes, 1, 64, "N",

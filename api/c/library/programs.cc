@@ -224,6 +224,7 @@ weft_error* ProgramOpen(const char* path, const weft_plan_options* options,
     if (given.target != nullptr) open.target = given.target;
     if (given.threads != 0) open.threads = given.threads;
     if (given.cpu != nullptr) open.cpu = given.cpu;
+    open.allow_code = given.allow_code != 0;
     WEFT_ASSIGN_OR_RETURN(open.check_weights, ChecksWeights(given.check_weights));
     WEFT_ASSIGN_OR_RETURN(CompiledProgram plan, CompiledProgram::Open(path, open));
     auto made = std::make_unique<weft_program>();
