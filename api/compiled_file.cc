@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <set>
+#include <system_error>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -22,6 +24,7 @@
 #include "api/runtime/compiled_plan.h"
 #include "api/session.h"
 #include "api/version.h"
+#include "backends/cpu/aot/model_source.h"
 #include "backends/cpu/aot/shared_object.h"
 #include "backends/cpu/kernels/isa.h"
 #include "backends/cpu/standalone/model_entry.h"
@@ -30,6 +33,7 @@
 #include "backends/cpu/target.h"
 #include "backends/step_reference.h"
 #include "base/annotate.h"
+#include "base/output_file.h"
 #include "base/status_macros.h"
 #include "graph/ir/graph.h"
 #include "graph/ir/module.h"
@@ -338,6 +342,26 @@ absl::Status WriteCompiledLibrary(Module& module, const Backend& backend, const 
   shared.compiler = options.compiler;
   const auto write = [&](const std::string& to) { return made.file.Write(to); };
   return cpu::WriteSharedObject(CodesOf(made.plans), write, path, shared);
+}
+
+absl::StatusOr<std::string> WriteCompiledSource(Module& module, const Backend& backend,
+                                                const std::string& folder,
+                                                const CompiledFileOptions& options) {
+  const std::filesystem::path at = std::filesystem::path(folder).lexically_normal();
+  const std::string stem = at.has_filename() ? at.filename() : at.parent_path().filename();
+  const std::string name = cpu::CIdentifier(stem);
+  WEFT_ASSIGN_OR_RETURN(const Generated made, Generate(module, backend, folder, options));
+  WEFT_ASSIGN_OR_RETURN(
+      const cpu::ModelSource source,
+      cpu::MakeModelSource(CodesOf(made.plans), name, module.main()->output_names()));
+  std::error_code error;
+  std::filesystem::create_directories(at, error);
+  if (error) return absl::InvalidArgumentError(absl::StrCat(folder, ": ", error.message()));
+  const std::string path = at / name;
+  WEFT_RETURN_IF_ERROR(made.file.Write(path + ".weftb"));
+  WEFT_RETURN_IF_ERROR(WriteFile(path + ".h", source.header));
+  WEFT_RETURN_IF_ERROR(WriteFile(path + ".cc", source.source));
+  return path;
 }
 
 absl::Status StripMachineCode(const std::string& from, const std::string& path) {

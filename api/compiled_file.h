@@ -57,6 +57,14 @@ absl::Status WriteCompiledFile(Module& module, const Backend& backend, const std
 absl::Status WriteCompiledLibrary(Module& module, const Backend& backend, const std::string& path,
                                   const CompiledFileOptions& options = {});
 
+// The same as C++ source, which a program compiles with an interface of C for the model's inputs
+// and sizes and links with the runtime: FOLDER/NAME.cc and NAME.h, and NAME.weftb with plan and
+// weights. NAME is that of the folder, which is made, as an identifier. Returns the path without
+// extension.
+absl::StatusOr<std::string> WriteCompiledSource(Module& module, const Backend& backend,
+                                                const std::string& folder,
+                                                const CompiledFileOptions& options = {});
+
 // Copies a .weftb file without its machine code.
 absl::Status StripMachineCode(const std::string& from, const std::string& path);
 

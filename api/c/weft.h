@@ -178,8 +178,8 @@ typedef struct weft_file_options {
   int32_t strip_graph; /* 1: the plan alone. */
   int32_t strip_names; /* 1: without the names of source nodes. */
   int32_t pack;        /* 1: weights also as the routines of the CPU read them. */
-  /* The compiler of C++ for machine code, which a .so always has; with a compiler a .weftb file has it
-   * beside its plans, for programs that allow it. Null: "c++", for a .so alone. */
+  /* The compiler of C++ for machine code, which a .so always has; with a compiler a .weftb file has
+   * it beside its plans, for programs that allow it. Null: "c++", for a .so alone. */
   const char* compiler;
 } weft_file_options;
 

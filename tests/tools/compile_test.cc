@@ -87,6 +87,23 @@ TEST_F(CompileTest, WritesMachineCodeBesideThePlan) {
   EXPECT_FALSE(Exists("n.weftb"));
 }
 
+TEST_F(CompileTest, WritesSource) {
+  EXPECT_EQ(Run("m.weft --emit=cc --check -o net"), 0) << err_;
+  EXPECT_THAT(out_, MatchesRegex(".*net/net.weftb: [0-9]+ bytes\n"
+                                 "[0-9]+ runs of source and plan agree; the largest .*\n"));
+  EXPECT_THAT(Read("net/net.h"), HasSubstr("const float* x; /* f32[s0, 20] */"));
+  EXPECT_THAT(Read("net/net.cc"), HasSubstr("net* net_create("));
+  EXPECT_EQ(Run("m.weft --emit=cc -o 3.d/"), 0) << err_;
+  EXPECT_THAT(Read("3.d/t3_d.h"), HasSubstr("t3_d_sizes"));
+  EXPECT_EQ(Run("m.weft --emit=cc -o net.so"), 2);
+  EXPECT_EQ(Run("m.weft --emit=so -o net.weftb"), 2);
+  EXPECT_EQ(Run("m.weft -o net"), 2);
+  EXPECT_EQ(Run("m.weft --emit=c -o net"), 2);
+  EXPECT_THAT(err_, HasSubstr("--emit=cc -o FOLDER"));
+  EXPECT_EQ(Run("m.weft --emit=cc --target=cuda -o other"), 2);
+  EXPECT_THAT(err_, HasSubstr("code of kernels is for cpu, not for cuda"));
+}
+
 TEST_F(CompileTest, WritesPlansForInstructionSets) {
   for (const char* name : {"sets.weftb", "sets.so"}) {
     EXPECT_EQ(Run(absl::StrCat("m.weft --target=cpu:avx512,cpu:avx2 --check -o ", name)), 0)

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "backends/cpu/emit/emit_cc.h"
 #include "backends/cpu/jit/kernel_library.h"
 #include "backends/cpu/standalone/model_entry.h"
 #include "backends/cpu/target.h"

@@ -7,14 +7,15 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "backends/cpu/emit/emit_cc.h"
-#include "graph/target/target.h"
 
 namespace weft {
 struct Plan;
-}
+struct Target;
+}  // namespace weft
 
 namespace weft::cpu {
+
+struct CcTarget;
 
 // A plan, and the target that it was made for.
 struct PlanForSet {
