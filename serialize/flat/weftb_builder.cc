@@ -103,7 +103,6 @@ absl::Status WeftbBuilder::AddConstant(uint64_t id, const HostTensor& tensor) {
 
 absl::Status WeftbBuilder::AddPacked(uint64_t weight, absl::string_view layout,
                                      const HostTensor& packed, int target) {
-  WEFT_CHECK(by_id_.contains(weight)) << "the constant is added first";
   const std::string& set = targets_[target].instruction_set;
   for (Packed& other : packed_) {
     if (other.weight != weight || other.layout != layout) continue;

@@ -34,8 +34,8 @@ class WeftbBuilder {
   // `id` is the tensor's content id. Does nothing if the tensor is there already; InvalidArgument
   // if another tensor has this id.
   absl::Status AddConstant(uint64_t id, const HostTensor& tensor);
-  // Adds a copy of the constant with content id `weight` that has another layout, for plans of the
-  // target. If there is one of this layout, that one serves.
+  // Adds a copy of the constant with content id `weight`, which is added as well, that has another
+  // layout, for plans of the target. If there is one of this layout, that one serves.
   absl::Status AddPacked(uint64_t weight, absl::string_view layout, const HostTensor& packed,
                          int target);
   // Index of the target. Targets that are equal in all are one.
