@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <set>
+#include <system_error>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -22,13 +24,16 @@
 #include "api/runtime/compiled_plan.h"
 #include "api/session.h"
 #include "api/version.h"
+#include "backends/cpu/aot/model_source.h"
 #include "backends/cpu/aot/shared_object.h"
 #include "backends/cpu/kernels/isa.h"
+#include "backends/cpu/standalone/model_entry.h"
 #include "backends/cpu/standalone/needed_kernels.h"
 #include "backends/cpu/standalone/standalone.h"
 #include "backends/cpu/target.h"
 #include "backends/step_reference.h"
 #include "base/annotate.h"
+#include "base/output_file.h"
 #include "base/status_macros.h"
 #include "graph/ir/graph.h"
 #include "graph/ir/module.h"
@@ -40,6 +45,7 @@
 #include "lowering/plan_verifier.h"
 #include "passes/sizes/needs.h"
 #include "serialize/flat/weftb_builder.h"
+#include "serialize/flat/weftb_file.h"
 #include "serialize/flat/weftb_module.h"
 #include "serialize/flat/weftb_plan.h"
 
@@ -63,9 +69,11 @@ absl::StatusOr<Runner> RunnerOfSession(std::unique_ptr<Module> module, const Bac
   });
 }
 
-absl::StatusOr<Runner> RunnerOfPlan(const std::string& path, const std::string& instruction_set) {
+absl::StatusOr<Runner> RunnerOfPlan(const std::string& path, const std::string& instruction_set,
+                                    bool allow_code) {
   CompiledProgramOptions options;
   options.cpu = instruction_set;
+  options.allow_code = allow_code;
   WEFT_ASSIGN_OR_RETURN(CompiledProgram opened, CompiledProgram::Open(path, options));
   const auto program = std::make_shared<CompiledProgram>(std::move(opened));
   return Runner([program](const Tensors& inputs) -> absl::StatusOr<Tensors> {
@@ -78,7 +86,8 @@ absl::StatusOr<Runner> RunnerOfPlan(const std::string& path, const std::string& 
   });
 }
 
-// One for each plan that this machine can run, or one of the file's module.
+// One for each plan that this machine can run, and one more if it has machine code in a .weftb
+// file; or one of the file's module.
 absl::StatusOr<std::vector<Runner>> RunnersOfFile(const Backend& backend, const std::string& path,
                                                   CompiledCheck* check) {
   std::vector<Runner> runners;
@@ -89,11 +98,18 @@ absl::StatusOr<std::vector<Runner>> RunnersOfFile(const Backend& backend, const 
     return runners;
   }
   WEFT_ASSIGN_OR_RETURN(const auto sets, ReadInstructionSets(path, backend.name()));
+  std::vector<bool> allowed = {false};
+  if (!absl::EndsWith(path, ".so")) {
+    WEFT_ASSIGN_OR_RETURN(const bool has_code, HasMachineCode(path));
+    if (has_code) allowed.push_back(true);
+  }
   for (const std::string& set : sets) {
-    if (cpu::ChooseIsa(set).ok()) {
-      WEFT_ASSIGN_OR_RETURN(runners.emplace_back(), RunnerOfPlan(path, set));
-    } else {
+    if (!cpu::ChooseIsa(set).ok()) {
       check->unchecked.push_back(set);
+      continue;
+    }
+    for (const bool allow_code : allowed) {
+      WEFT_ASSIGN_OR_RETURN(runners.emplace_back(), RunnerOfPlan(path, set, allow_code));
     }
   }
   if (!runners.empty()) return runners;
@@ -197,10 +213,11 @@ absl::StatusOr<std::vector<FilePlan>> TargetsOf(const Backend& backend,
                                                 const CompiledFileOptions& options) {
   std::vector<FilePlan> plans;
   if (backend.name() != "cpu") {
-    if (options.pack || !options.instruction_sets.empty()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(options.pack ? "weights are packed" : "instruction sets are",
-                       " for cpu, not for ", backend.name()));
+    if (options.pack || options.kernels || !options.instruction_sets.empty()) {
+      return absl::InvalidArgumentError(absl::StrCat(options.pack      ? "weights are packed"
+                                                     : options.kernels ? "machine code is"
+                                                                       : "instruction sets are",
+                                                     " for cpu, not for ", backend.name()));
     }
     plans.push_back({backend.target(), "", Plan()});
   } else if (options.instruction_sets.empty()) {
@@ -239,6 +256,10 @@ absl::StatusOr<std::vector<FilePlan>> PlansOf(Module& module, const Backend& bac
   return plans;
 }
 
+cpu::PlanForSet CodeOf(const FilePlan& p) {
+  return {&p.plan, &p.target, p.instruction_set, HashPlanText(p.plan)};
+}
+
 absl::StatusOr<WeftbBuilder> FileOf(const Module& module, const std::vector<FilePlan>& plans,
                                     const CompiledFileOptions& options) {
   WeftbBuilder builder;
@@ -251,8 +272,37 @@ absl::StatusOr<WeftbBuilder> FileOf(const Module& module, const std::vector<File
   for (const FilePlan& p : plans) {
     const int target = builder.AddTarget(p.target.name, PrintTarget(p.target), p.instruction_set);
     WEFT_RETURN_IF_ERROR(AddPlanToWeftb(p.plan, target, &builder));
+    if (!options.kernels) continue;
+    WEFT_ASSIGN_OR_RETURN(std::string code, cpu::MakeKernelObject(CodeOf(p), {options.compiler}));
+    WEFT_RETURN_IF_ERROR(
+        builder.AddCode(p.plan.name, target, cpu::kModelCodeFormat, std::move(code)));
   }
   return builder;
+}
+
+std::vector<cpu::PlanForSet> CodesOf(const std::vector<FilePlan>& plans) {
+  std::vector<cpu::PlanForSet> codes;
+  for (const FilePlan& p : plans) codes.push_back(CodeOf(p));
+  return codes;
+}
+
+// Plans whose kernels are code outside of their file.
+struct Generated {
+  std::vector<FilePlan> plans;
+  WeftbBuilder file;
+};
+
+absl::StatusOr<Generated> Generate(Module& module, const Backend& backend, const std::string& path,
+                                   CompiledFileOptions options) {
+  if (backend.name() != "cpu") {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, ": code of kernels is for cpu, not for ", backend.name()));
+  }
+  options.kernels = false;
+  WEFT_ASSIGN_OR_RETURN(std::vector<FilePlan> plans, PlansOf(module, backend, options));
+  absl::StatusOr<WeftbBuilder> file = FileOf(module, plans, options);
+  if (!file.ok()) return Annotate(file.status(), path);
+  return Generated{std::move(plans), *std::move(file)};
 }
 
 }  // namespace
@@ -286,20 +336,39 @@ absl::Status WriteCompiledFile(Module& module, const Backend& backend, const std
 }
 
 absl::Status WriteCompiledLibrary(Module& module, const Backend& backend, const std::string& path,
-                                  const CompiledFileOptions& options, const std::string& compiler) {
-  if (backend.name() != "cpu") {
-    return absl::InvalidArgumentError(
-        absl::StrCat("a shared object has code for cpu, not for ", backend.name()));
-  }
-  WEFT_ASSIGN_OR_RETURN(const auto plans, PlansOf(module, backend, options));
-  const absl::StatusOr<WeftbBuilder> file = FileOf(module, plans, options);
-  if (!file.ok()) return Annotate(file.status(), path);
-  std::vector<cpu::PlanForSet> code;
-  for (const FilePlan& p : plans) code.push_back({&p.plan, &p.target, p.instruction_set});
+                                  const CompiledFileOptions& options) {
+  WEFT_ASSIGN_OR_RETURN(const Generated made, Generate(module, backend, path, options));
   cpu::SharedObjectOptions shared;
-  shared.compiler = compiler;
-  const auto write = [&](const std::string& to) { return file->Write(to); };
-  return cpu::WriteSharedObject(code, write, path, shared);
+  shared.compiler = options.compiler;
+  const auto write = [&](const std::string& to) { return made.file.Write(to); };
+  return cpu::WriteSharedObject(CodesOf(made.plans), write, path, shared);
+}
+
+absl::StatusOr<std::string> WriteCompiledSource(Module& module, const Backend& backend,
+                                                const std::string& folder,
+                                                const CompiledFileOptions& options) {
+  const std::filesystem::path at = std::filesystem::path(folder).lexically_normal();
+  const std::string stem = at.has_filename() ? at.filename() : at.parent_path().filename();
+  const std::string name = cpu::CIdentifier(stem);
+  WEFT_ASSIGN_OR_RETURN(const Generated made, Generate(module, backend, folder, options));
+  WEFT_ASSIGN_OR_RETURN(
+      const cpu::ModelSource source,
+      cpu::MakeModelSource(CodesOf(made.plans), name, module.main()->output_names()));
+  std::error_code error;
+  std::filesystem::create_directories(at, error);
+  if (error) return absl::InvalidArgumentError(absl::StrCat(folder, ": ", error.message()));
+  const std::string path = at / name;
+  WEFT_RETURN_IF_ERROR(made.file.Write(path + ".weftb"));
+  WEFT_RETURN_IF_ERROR(WriteFile(path + ".h", source.header));
+  WEFT_RETURN_IF_ERROR(WriteFile(path + ".cc", source.source));
+  return path;
+}
+
+absl::Status StripMachineCode(const std::string& from, const std::string& path) {
+  WEFT_ASSIGN_OR_RETURN(const auto file, WeftbFile::Open(from));
+  const absl::StatusOr<WeftbBuilder> stripped = WeftbBuilder::WithoutCode(*file);
+  if (!stripped.ok()) return Annotate(stripped.status(), from);
+  return stripped->Write(path);
 }
 
 uint64_t HashSource(const Module& module) { return HashModuleText(module); }
@@ -317,8 +386,8 @@ absl::StatusOr<std::string> ListKernels(const std::string& path) {
   }
   std::set<std::string> lines;
   for (const std::string& set : sets) {
-    WeftbPlanOptions options;
-    options.instruction_sets = {set};
+    CompiledPlanOptions options;
+    options.plan.instruction_sets = {set};
     WEFT_ASSIGN_OR_RETURN(const CompiledPlan compiled, ReadCompiledPlan(path, "cpu", options));
     lines.insert(absl::StrCat("isa ", set));
     for (std::string& line : cpu::NeededKernels(compiled.plan)) lines.insert(std::move(line));

@@ -30,6 +30,11 @@ struct CompiledFileOptions {
   // Instruction sets of the CPU to write a plan for: "avx2", "avx512", or "native", that of this
   // machine. A program runs the plan for the best set of its machine. Empty: "native".
   std::vector<std::string> instruction_sets;
+  // Write the kernels also as machine code, for each instruction set, which programs run in place
+  // of the interpreter if they allow the file to run code. For "cpu" alone.
+  bool kernels = false;
+  // The system's compiler, looked up in PATH, for what has machine code.
+  std::string compiler = "c++";
   std::string pipeline;      // The passes that the module went through; for information.
   uint64_t source_hash = 0;  // HashSource() of the module before them; 0: unknown.
 };
@@ -48,11 +53,20 @@ absl::Status WriteCompiledFile(Module& module, const Backend& backend, const std
                                const CompiledFileOptions& options = {});
 
 // The same, and the plan's kernels as machine code, in a shared object: CompiledProgram runs it, as
-// C programs do with program_open. For the backend "cpu" alone. `compiler` is the system's, looked
-// up in PATH.
+// C programs do with program_open. For the backend "cpu" alone.
 absl::Status WriteCompiledLibrary(Module& module, const Backend& backend, const std::string& path,
-                                  const CompiledFileOptions& options = {},
-                                  const std::string& compiler = "c++");
+                                  const CompiledFileOptions& options = {});
+
+// The same as C++ source, which a program compiles with an interface of C for the model's inputs
+// and sizes and links with the runtime: FOLDER/NAME.cc and NAME.h, and NAME.weftb with plan and
+// weights. NAME is that of the folder, which is made, as an identifier. Returns the path without
+// extension.
+absl::StatusOr<std::string> WriteCompiledSource(Module& module, const Backend& backend,
+                                                const std::string& folder,
+                                                const CompiledFileOptions& options = {});
+
+// Copies a .weftb file without its machine code.
+absl::Status StripMachineCode(const std::string& from, const std::string& path);
 
 // A hash of the module's text. Equal modules have equal hashes in every process.
 uint64_t HashSource(const Module& module);
@@ -83,10 +97,10 @@ struct CompiledCheck {
 };
 
 // Runs `source` on the reference executor, and the plans of the file that was compiled from it, one
-// for each instruction set that this machine has, on equal seeded inputs: several assignments of
-// the symbols, plain and wide elements. Outputs and new values of written inputs are compared
-// within the tolerance for programs whose sums have another order. Errors: a file that cannot be
-// read, or nothing could be compared.
+// for each instruction set that this machine has, with interpreted kernels and with machine code,
+// on equal seeded inputs: several assignments of the symbols, plain and wide elements. Outputs and
+// new values of written inputs are compared within the tolerance for programs whose sums have
+// another order. Errors: a file that cannot be read, or nothing could be compared.
 absl::StatusOr<CompiledCheck> CheckCompiledFile(const Module& source, const Backend& backend,
                                                 const std::string& path, uint64_t seed = 0);
 

@@ -165,6 +165,9 @@ typedef struct weft_plan_options {
    * them; "none" does not (docs/deploy.md). Null: "all". */
   const char* check_weights;
   const char* cpu; /* "avx2" or "avx512": uses that instruction set at most. Null: "native". */
+  /* 1: runs machine code that a .weftb file has, with the rights of the process. 0: interprets its
+   * kernels; those of a .so are machine code in any case. */
+  int32_t allow_code;
 } weft_plan_options;
 
 /* For module_compile. */
@@ -177,6 +180,9 @@ typedef struct weft_file_options {
   int32_t strip_graph; /* 1: the plan alone. */
   int32_t strip_names; /* 1: without the names of source nodes. */
   int32_t pack;        /* 1: weights also as the routines of the CPU read them. */
+  /* The compiler of C++ for machine code, which a .so always has; with a compiler a .weftb file has
+   * it beside its plans, for programs that allow it. Null: "c++", for a .so alone. */
+  const char* compiler;
 } weft_file_options;
 
 /* --- Own ops ----------------------------------------------------------------------------------

@@ -16,20 +16,33 @@
 namespace weft {
 
 struct CompiledPlan {
-  std::shared_ptr<const cpu::ModelLibrary> library;  // Null for a .weftb file.
+  std::shared_ptr<const cpu::ModelLibrary> library;  // Null: there is no machine code.
   std::vector<cpu::GeneratedKernel> kernels;         // Code of the library.
   Plan plan;
 };
 
-// Reads main() for the target from a .weftb or .so file, whose constants the plan keeps. Of plans
-// for several instruction sets, that of the first in `options`.
+struct CompiledPlanOptions {
+  WeftbPlanOptions plan;
+  // Loads machine code that a .weftb file has for the plan. That of a .so is loaded in any case.
+  bool allow_code = false;
+  // Code that is linked with the program (RuntimeProgramOptions::code); null: none. A plan for an
+  // instruction set that it has code for is preferred.
+  const void* code = nullptr;
+};
+
+// Reads main() for the target from a .weftb or .so file, whose constants the plan keeps, or, with
+// an empty path, from the file in `options.code`. Of plans for several instruction sets, that of
+// the first in `options`.
 absl::StatusOr<CompiledPlan> ReadCompiledPlan(const std::string& path, const std::string& target,
-                                              const WeftbPlanOptions& options = {},
+                                              const CompiledPlanOptions& options = {},
                                               PlanParser parse = ParseSelfContainedPlan);
 
 // The instruction sets of the plans of main() for the target; without those that are not known.
 absl::StatusOr<std::vector<std::string>> ReadInstructionSets(const std::string& path,
                                                              const std::string& target);
+
+// Whether a .weftb file has machine code that this program can load, with consent.
+absl::StatusOr<bool> HasMachineCode(const std::string& path);
 
 }  // namespace weft
 

@@ -19,7 +19,7 @@ struct RuntimeProgram::Impl {
   std::vector<Input> inputs;
   std::vector<Type> outputs;
   std::vector<int> write_backs;
-  std::shared_ptr<const cpu::ModelLibrary> library;  // Null for a .weftb file.
+  std::shared_ptr<const cpu::ModelLibrary> library;  // Null: there is no machine code.
   std::unique_ptr<cpu::Standalone> program;          // Its code is that of the library.
 };
 
@@ -38,9 +38,11 @@ absl::StatusOr<RuntimeProgram> RuntimeProgram::OpenWithOps(const std::string& pa
                                                            const RuntimeOps& ops) {
   auto impl = std::make_unique<Impl>();
   WEFT_ASSIGN_OR_RETURN(const cpu::Isa isa, cpu::ChooseIsa(options.cpu));
-  WeftbPlanOptions read;
-  read.check_weights = options.check_weights;
-  if (options.target == "cpu") read.instruction_sets = cpu::IsasWithin(isa);
+  CompiledPlanOptions read;
+  read.plan.check_weights = options.check_weights;
+  if (options.target == "cpu") read.plan.instruction_sets = cpu::IsasWithin(isa);
+  read.allow_code = options.allow_code;
+  read.code = options.code;
   WEFT_ASSIGN_OR_RETURN(CompiledPlan compiled,
                         ReadCompiledPlan(path, options.target, read, ops.parse));
   if (options.target != "cpu") {
@@ -85,5 +87,7 @@ absl::StatusOr<std::vector<HostTensor>> RuntimeProgram::Run(
   outputs.resize(impl_->outputs.size());
   return outputs;
 }
+
+int64_t RuntimeProgram::machine_code_steps() const { return impl_->program->generated_steps(); }
 
 }  // namespace weft

@@ -1,12 +1,13 @@
 // Runs the plan of a `.weftb` file, or of a model as a shared object (docs/deploy.md), on the CPU:
-// nothing is compiled. Kernels of a shared object are machine code, those of a `.weftb` file are
-// interpreted.
+// nothing is compiled. Kernels of a shared object are machine code; those of a `.weftb` file are
+// interpreted unless it has machine code, too, and is allowed to run it.
 //
 // This is the program of the runtime, which has no graphs, ops, passes and importers. With the
 // library, CompiledProgram (api/compiled_program.h) also runs plans with ops that no routine has.
 #ifndef WEFT_API_RUNTIME_RUNTIME_PROGRAM_H_
 #define WEFT_API_RUNTIME_RUNTIME_PROGRAM_H_
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -29,6 +30,13 @@ struct RuntimeProgramOptions {
   // Compares the constants with the hashes that the file has of them, which reads all of them. A
   // program that is sure of the file's bytes starts sooner without it (docs/deploy.md).
   bool check_weights = true;
+  // Runs the machine code that a `.weftb` file has of its kernels (`compile --kernels`), with the
+  // rights of this process: as with a shared object, only for files that may run code. Without it
+  // kernels are interpreted, with the same results.
+  bool allow_code = false;
+  // What the function of a source that `compile --emit=cc` wrote returns: code of the file's
+  // kernels that is linked with the program. Null: none.
+  const void* code = nullptr;
 };
 
 // Thread-safe; calls from several threads run one after another.
@@ -61,6 +69,9 @@ class RuntimeProgram {
   // tensor per input, also the new values of inputs that the program writes.
   absl::StatusOr<std::vector<HostTensor>> Run(absl::Span<const HostTensor> inputs,
                                               std::vector<HostTensor>* written = nullptr) const;
+
+  // Kernel steps that have run machine code so far; for each assignment of the sizes.
+  int64_t machine_code_steps() const;
 
  private:
   struct Impl;

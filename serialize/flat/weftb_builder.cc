@@ -1,5 +1,6 @@
 #include "serialize/flat/weftb_builder.h"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -11,6 +12,7 @@
 #include "base/printable.h"
 #include "base/status_macros.h"
 #include "flatbuffers/flatbuffers.h"
+#include "serialize/flat/weftb_file.h"
 #include "serialize/flat/weftb_format.h"
 #include "serialize/flat/weftb_generated.h"
 
@@ -53,10 +55,40 @@ struct WeftbBuilder::Layout {
     int64_t bytes = 0;
     uint64_t hash = 0;
   };
-  std::vector<Segment> segments;         // Those of the texts, then that of the constants.
+  std::vector<Segment> segments;         // Those of texts and codes, then that of the constants.
   std::vector<int64_t> constant_starts;  // Positions in their segment.
   int64_t file_bytes = 0;
 };
+
+absl::StatusOr<WeftbBuilder> WeftbBuilder::WithoutCode(const WeftbFile& file) {
+  WEFT_RETURN_IF_ERROR(file.CheckAll());
+  const WeftbContents& contents = file.contents();
+  WeftbBuilder builder;
+  builder.producer = std::string(contents.producer);
+  builder.pipeline = std::string(contents.pipeline);
+  builder.source_hash = contents.source_hash;
+  if (contents.graph >= 0) {
+    WEFT_ASSIGN_OR_RETURN(const absl::string_view text, file.Text(contents.graph));
+    builder.SetGraph(std::string(text));
+  }
+  for (const WeftbContents::Constant& constant : contents.constants) {
+    WEFT_ASSIGN_OR_RETURN(const HostTensor tensor, file.Constant(constant.id));
+    WEFT_RETURN_IF_ERROR(builder.AddConstant(constant.id, tensor));
+  }
+  for (const WeftbContents::Target& t : contents.targets) {
+    builder.targets_.push_back(
+        {std::string(t.name), std::string(t.text), std::string(t.instruction_set)});
+  }
+  for (const WeftbContents::Plan& plan : contents.plans) {
+    WEFT_ASSIGN_OR_RETURN(const absl::string_view text, file.Text(plan.segment));
+    WEFT_RETURN_IF_ERROR(builder.AddPlan(plan.function, plan.target, std::string(text)));
+  }
+  for (const WeftbContents::Packed& p : contents.packed) {
+    builder.packed_.push_back(
+        {p.weight, p.packed, std::string(p.layout), std::string(p.instruction_set)});
+  }
+  return builder;
+}
 
 absl::Status WeftbBuilder::AddConstant(uint64_t id, const HostTensor& tensor) {
   const auto [it, inserted] = by_id_.emplace(id, constants_.size());
@@ -71,7 +103,6 @@ absl::Status WeftbBuilder::AddConstant(uint64_t id, const HostTensor& tensor) {
 
 absl::Status WeftbBuilder::AddPacked(uint64_t weight, absl::string_view layout,
                                      const HostTensor& packed, int target) {
-  WEFT_CHECK(by_id_.contains(weight)) << "the constant is added first";
   const std::string& set = targets_[target].instruction_set;
   for (Packed& other : packed_) {
     if (other.weight != weight || other.layout != layout) continue;
@@ -105,10 +136,27 @@ absl::Status WeftbBuilder::AddPlan(absl::string_view function, int target, std::
   return absl::OkStatus();
 }
 
+absl::Status WeftbBuilder::AddCode(absl::string_view function, int target, absl::string_view format,
+                                   std::string code) {
+  const auto plan = std::find_if(plans_.begin(), plans_.end(), [&](const Plan& p) {
+    return p.function == function && p.target == target;
+  });
+  WEFT_CHECK(plan != plans_.end()) << "the plan is added first";
+  const int index = static_cast<int>(plan - plans_.begin());
+  for (const Code& other : codes_) {
+    if (other.plan != index || other.format != format) continue;
+    return absl::AlreadyExistsError(
+        absl::StrCat("the plan of @", PrintableName(function), " has machine code already"));
+  }
+  codes_.push_back({index, std::string(format), std::move(code)});
+  return absl::OkStatus();
+}
+
 std::vector<absl::string_view> WeftbBuilder::Texts() const {
   std::vector<absl::string_view> texts;
   if (graph_) texts.push_back(*graph_);
   for (const Plan& plan : plans_) texts.push_back(plan.text);
+  for (const Code& code : codes_) texts.push_back(code.bytes);
   return texts;
 }
 
@@ -158,6 +206,7 @@ absl::Status WeftbBuilder::CheckLimits() const {
   for (const Packed& packed : packed_) {
     bytes += packed.layout.size() + packed.instruction_set.size();
   }
+  for (const Code& code : codes_) bytes += code.format.size();
   if (bytes <= kMaxWeftbStrings) return absl::OkStatus();
   return absl::ResourceExhaustedError(
       absl::StrCat("targets and pipeline pass ", kMaxWeftbStrings, " bytes"));
@@ -199,6 +248,12 @@ std::string WeftbBuilder::MakeMeta(const Layout& layout) const {
     packed.push_back(
         flat::CreatePacked(fbb, p.weight, layout, p.packed, fbb.CreateString(p.instruction_set)));
   }
+  std::vector<flatbuffers::Offset<flat::Code>> codes;
+  for (size_t i = 0; i < codes_.size(); ++i) {
+    const size_t segment = i + plans_.size() + (graph_ ? 1 : 0);
+    const auto format = fbb.CreateString(codes_[i].format);
+    codes.push_back(flat::CreateCode(fbb, codes_[i].plan, format, segment));
+  }
   const auto producer_at = fbb.CreateString(producer);
   const auto pipeline_at = fbb.CreateString(pipeline);
   const auto segments_at = fbb.CreateVector(segments);
@@ -206,9 +261,10 @@ std::string WeftbBuilder::MakeMeta(const Layout& layout) const {
   const auto targets_at = fbb.CreateVector(targets);
   const auto plans_at = fbb.CreateVector(plans);
   const auto packed_at = fbb.CreateVector(packed);
+  const auto codes_at = fbb.CreateVector(codes);
   flat::FinishFileBuffer(
       fbb, flat::CreateFile(fbb, producer_at, pipeline_at, source_hash, segments_at, constants_at,
-                            graph_ ? 0 : -1, targets_at, plans_at, packed_at));
+                            graph_ ? 0 : -1, targets_at, plans_at, packed_at, codes_at));
   return WithHeader({reinterpret_cast<const char*>(fbb.GetBufferPointer()), fbb.GetSize()},
                     layout.file_bytes);
 }

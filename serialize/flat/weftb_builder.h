@@ -16,9 +16,14 @@
 
 namespace weft {
 
+class WeftbFile;
+
 // Collects the contents of a file. Equal contents, added in the same order, give equal bytes.
 class WeftbBuilder {
  public:
+  // The contents of a file without its machine code. All hashes and ids are checked.
+  static absl::StatusOr<WeftbBuilder> WithoutCode(const WeftbFile& file);
+
   // What the file says of its origin; see weftb.fbs.
   std::string producer;
   std::string pipeline;
@@ -29,8 +34,8 @@ class WeftbBuilder {
   // `id` is the tensor's content id. Does nothing if the tensor is there already; InvalidArgument
   // if another tensor has this id.
   absl::Status AddConstant(uint64_t id, const HostTensor& tensor);
-  // Adds a copy of the constant with content id `weight` that has another layout, for plans of the
-  // target. If there is one of this layout, that one serves.
+  // Adds a copy of the constant with content id `weight`, which is added as well, that has another
+  // layout, for plans of the target. If there is one of this layout, that one serves.
   absl::Status AddPacked(uint64_t weight, absl::string_view layout, const HostTensor& packed,
                          int target);
   // Index of the target. Targets that are equal in all are one.
@@ -38,6 +43,10 @@ class WeftbBuilder {
                 absl::string_view instruction_set = "");
   // AlreadyExists if the function has a plan for the target.
   absl::Status AddPlan(absl::string_view function, int target, std::string text);
+
+  // Adds machine code of the kernels of such a plan; AlreadyExists if it has some of this format.
+  absl::Status AddCode(absl::string_view function, int target, absl::string_view format,
+                       std::string code);
 
   // Writes the file whole or not at all (base/output_file.h).
   absl::Status Write(const std::string& path) const;
@@ -63,8 +72,13 @@ class WeftbBuilder {
     std::string layout;
     std::string instruction_set;
   };
+  struct Code {
+    int plan = 0;
+    std::string format, bytes;
+  };
   struct Layout;
 
+  // The contents of the segments before that of the constants.
   std::vector<absl::string_view> Texts() const;
   Layout MakeLayout(int64_t meta_bytes) const;
   absl::Status CheckLimits() const;
@@ -79,6 +93,7 @@ class WeftbBuilder {
   std::vector<Target> targets_;
   std::vector<Plan> plans_;
   std::vector<Packed> packed_;
+  std::vector<Code> codes_;
 };
 
 }  // namespace weft

@@ -94,13 +94,14 @@ class Checker {
     if (SizeOf(file_.constants()) > kMaxWeftbConstants) {
       return Bad(SizeOf(file_.constants()), " constants; the limit is ", kMaxWeftbConstants);
     }
-    for (const size_t count : {SizeOf(file_.plans()), SizeOf(file_.targets())}) {
+    for (const size_t count :
+         {SizeOf(file_.plans()), SizeOf(file_.targets()), SizeOf(file_.codes())}) {
       if (count > kMaxWeftbPlans) {
-        return Bad(count, " plans or targets; the limit is ", kMaxWeftbPlans);
+        return Bad(count, " plans, targets or codes; the limit is ", kMaxWeftbPlans);
       }
     }
-    // The graph, plans and constants.
-    if (SizeOf(file_.segments()) > kMaxWeftbPlans + kMaxWeftbConstants) {
+    // The graph, plans, codes and constants.
+    if (SizeOf(file_.segments()) > 2 * kMaxWeftbPlans + kMaxWeftbConstants) {
       return Bad(SizeOf(file_.segments()), " segments are too many");
     }
     out_.producer = View(file_.producer());
@@ -111,6 +112,7 @@ class Checker {
     WEFT_RETURN_IF_ERROR(CheckTargets());
     WEFT_RETURN_IF_ERROR(CheckPlans());
     WEFT_RETURN_IF_ERROR(CheckPacked());
+    WEFT_RETURN_IF_ERROR(CheckCodes());
     const int graph = file_.graph();
     if (graph < -1) return Bad("the graph is in segment ", graph);
     if (graph >= 0) WEFT_RETURN_IF_ERROR(CheckText(graph, "the graph"));
@@ -262,6 +264,30 @@ class Checker {
     return absl::OkStatus();
   }
 
+  absl::Status CheckCodes() {
+    absl::flat_hash_set<std::pair<uint32_t, absl::string_view>> seen;
+    for (size_t i = 0; i < SizeOf(file_.codes()); ++i) {
+      const flat::Code& code = *file_.codes()->Get(i);
+      const absl::string_view format = View(code.format());
+      if (format.size() > kMaxWeftbName) {
+        return Bad("machine code ", i, ": the name of the format has more than ", kMaxWeftbName,
+                   " bytes");
+      }
+      if (code.plan() >= out_.plans.size()) {
+        return Bad("machine code ", i, ": there is no plan ", code.plan());
+      }
+      if (!seen.emplace(code.plan(), format).second) {
+        return Bad("machine code ", i, ": there is one of format \"", PrintableName(format),
+                   "\" already");
+      }
+      WEFT_RETURN_IF_ERROR(CheckText(code.segment(), absl::StrCat("machine code ", i)));
+      out_.codes.push_back(
+          {static_cast<int>(code.plan()), static_cast<int>(code.segment()), format});
+    }
+    return absl::OkStatus();
+  }
+
+  // A segment with a hash.
   absl::Status CheckText(int64_t segment, absl::string_view what) const {
     if (segment >= static_cast<int64_t>(out_.segments.size())) {
       return Bad(what, ": there is no segment ", segment);

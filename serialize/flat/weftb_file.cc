@@ -89,10 +89,21 @@ absl::StatusOr<std::shared_ptr<const WeftbFile>> WeftbFile::View(std::shared_ptr
 }
 
 absl::StatusOr<absl::string_view> WeftbFile::Text(int segment) const {
+  return Hashed(segment, "text");
+}
+
+absl::StatusOr<absl::string_view> WeftbFile::Code(int plan, absl::string_view format) const {
+  for (const WeftbContents::Code& code : contents_.codes) {
+    if (code.plan == plan && code.format == format) return Hashed(code.segment, "machine code");
+  }
+  return absl::NotFoundError(absl::StrCat(name_, ": there is no machine code of plan ", plan));
+}
+
+absl::StatusOr<absl::string_view> WeftbFile::Hashed(int segment, absl::string_view what) const {
   const WeftbContents::Segment& s = contents_.segments[segment];
   const absl::string_view text = BytesOf(*bytes_).substr(s.offset, s.bytes);
   if (Fnv1a(text) == s.hash) return text;
-  return absl::InvalidArgumentError(absl::StrCat(name_, ": the text in segment ", segment,
+  return absl::InvalidArgumentError(absl::StrCat(name_, ": the ", what, " in segment ", segment,
                                                  " does not have the hash that the file gives"));
 }
 
@@ -119,6 +130,9 @@ absl::Status WeftbFile::CheckAll() const {
   if (contents_.graph >= 0) WEFT_RETURN_IF_ERROR(Text(contents_.graph).status());
   for (const WeftbContents::Plan& plan : contents_.plans) {
     WEFT_RETURN_IF_ERROR(Text(plan.segment).status());
+  }
+  for (const WeftbContents::Code& code : contents_.codes) {
+    WEFT_RETURN_IF_ERROR(Code(code.plan, code.format).status());
   }
   WeftbConstants constants(*this);
   for (const WeftbContents::Constant& c : contents_.constants) constants.Find(c.id);

@@ -1,11 +1,11 @@
 // Reads .weftb files (weftb_format.h).
 //
 // The file is mapped, and its description checked whole when it is opened: FlatBuffers' verifier,
-// then what that does not check (weftb_check.h). Texts are checked against their hashes when they
-// are asked for. Constants are views of the mapping; those who read modules (weftb_module.h) and
-// plans (weftb_plan.h) check them against their content ids. The file must not be changed while it
-// is in use: a process that reads behind the end of a file that has become shorter is ended by the
-// system.
+// then what that does not check (weftb_check.h). Texts and machine code are checked against their
+// hashes when they are asked for. Constants are views of the mapping; those who read modules
+// (weftb_module.h) and plans (weftb_plan.h) check them against their content ids. The file must not
+// be changed while it is in use: a process that reads behind the end of a file that has become
+// shorter is ended by the system.
 #ifndef WEFT_SERIALIZE_FLAT_WEFTB_FILE_H_
 #define WEFT_SERIALIZE_FLAT_WEFTB_FILE_H_
 
@@ -55,6 +55,11 @@ struct WeftbContents {
     uint64_t packed = 0;
     absl::string_view layout, instruction_set;
   };
+  struct Code {
+    int plan = 0;
+    int segment = 0;
+    absl::string_view format;
+  };
   uint16_t minor = 0;  // The minor version that the file was written in.
   absl::string_view producer, pipeline;
   uint64_t source_hash = 0;
@@ -64,6 +69,7 @@ struct WeftbContents {
   std::vector<Target> targets;
   std::vector<Plan> plans;
   std::vector<Packed> packed;
+  std::vector<Code> codes;
 };
 
 class WeftbFile {
@@ -87,15 +93,19 @@ class WeftbFile {
 
   // The text in a segment, as long as this object lives; an error if its hash differs.
   absl::StatusOr<absl::string_view> Text(int segment) const;
+  // The same for the machine code of the plan with that index in a format; NotFound if it has none.
+  absl::StatusOr<absl::string_view> Code(int plan, absl::string_view format) const;
   // The constant with this content id, which keeps the mapping alive. NotFound if there is none;
   // InvalidArgument for a bool that is neither 0 nor 1. The content is not checked against the id.
   absl::StatusOr<HostTensor> Constant(uint64_t id) const;
-  // Reads everything: OK if all texts and constants have their hashes and ids.
+  // Reads everything: OK if all texts, codes and constants have their hashes and ids.
   absl::Status CheckAll() const;
 
  private:
   WeftbFile(std::string name, std::shared_ptr<HostBuffer> bytes);
   absl::Status Check();
+  // `what` the segment holds.
+  absl::StatusOr<absl::string_view> Hashed(int segment, absl::string_view what) const;
 
   const std::string name_;
   const std::shared_ptr<HostBuffer> bytes_;

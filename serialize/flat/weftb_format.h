@@ -3,8 +3,8 @@
 //   0      the FlatBuffer: position of its root, "WFTB"
 //   8      the header: it lies inside the FlatBuffer, which does not use these bytes
 //   64     the tables of the FlatBuffer
-//   ...    segments, each at a multiple of 64: texts, then the data of constants at a multiple of
-//          4096
+//   ...    segments, each at a multiple of 64: texts, machine code, then the data of constants at a
+//          multiple of 4096
 //
 // The header:
 //
@@ -27,7 +27,7 @@ namespace weft {
 
 inline constexpr char kWeftbIdentifier[] = "WFTB";
 inline constexpr uint16_t kWeftbMajor = 1;
-inline constexpr uint16_t kWeftbMinor = 2;
+inline constexpr uint16_t kWeftbMinor = 3;
 inline constexpr int64_t kWeftbHeaderBytes = 64;
 // Segments, and constants in them, begin at multiples of this.
 inline constexpr int64_t kWeftbAlignment = 64;

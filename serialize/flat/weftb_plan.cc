@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/annotate.h"
+#include "base/hash.h"
 #include "base/out_of_memory.h"
 #include "base/printable.h"
 #include "base/status_macros.h"
@@ -113,24 +114,45 @@ absl::StatusOr<Plan> ReadPlan(const WeftbFile& file, const WeftbContents::Plan& 
   return plan;
 }
 
+// The constants that programs read as they are, small ones first; then the packed copies; then what
+// programs read copies of: pages, which may be huge, should not have what is read beside what is
+// not.
+absl::Status AddConstants(const PlanConstants& constants, int target, WeftbBuilder* builder) {
+  std::vector<std::pair<uint64_t, const PlanConstant*>> sorted;
+  for (const auto& [number, constant] : constants.by_number) {
+    sorted.push_back({constant.tensor.Fingerprint(), &constant});
+  }
+  const auto rank = [](const auto& entry) {
+    const PlanConstant& constant = *entry.second;
+    return std::make_pair(!constant.packed.empty(), constant.tensor.bytes());
+  };
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [&](const auto& a, const auto& b) { return rank(a) < rank(b); });
+  for (const auto& [id, constant] : sorted) {
+    if (constant->packed.empty()) {
+      WEFT_RETURN_IF_ERROR(builder->AddConstant(id, constant->tensor));
+    }
+    for (const PackedConstant& packed : constant->packed) {
+      WEFT_RETURN_IF_ERROR(builder->AddPacked(id, packed.layout, packed.data, target));
+    }
+  }
+  for (const auto& [id, constant] : sorted) {
+    if (constant->packed.empty()) continue;
+    WEFT_RETURN_IF_ERROR(builder->AddConstant(id, constant->tensor));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::Status AddPlanToWeftb(const Plan& plan, int target, WeftbBuilder* builder) {
   if (plan.constants != nullptr) {
-    std::vector<std::pair<uint64_t, const PlanConstant*>> constants;
-    for (const auto& [number, constant] : plan.constants->by_number) {
-      constants.push_back({constant.tensor.Fingerprint(), &constant});
-      WEFT_RETURN_IF_ERROR(builder->AddConstant(constants.back().first, constant.tensor));
-    }
-    // Behind all constants: a program reads either, and pages should not have both.
-    for (const auto& [id, constant] : constants) {
-      for (const PackedConstant& packed : constant->packed) {
-        WEFT_RETURN_IF_ERROR(builder->AddPacked(id, packed.layout, packed.data, target));
-      }
-    }
+    WEFT_RETURN_IF_ERROR(AddConstants(*plan.constants, target, builder));
   }
   return builder->AddPlan(plan.name, target, PrintPlan(plan, PlanForm::kSelfContained));
 }
+
+uint64_t HashPlanText(const Plan& plan) { return Fnv1a(PrintPlan(plan, PlanForm::kSelfContained)); }
 
 absl::StatusOr<int> FindPlanInWeftb(const WeftbFile& file, absl::string_view function,
                                     absl::string_view target,

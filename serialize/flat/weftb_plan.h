@@ -2,6 +2,7 @@
 #ifndef WEFT_SERIALIZE_FLAT_WEFTB_PLAN_H_
 #define WEFT_SERIALIZE_FLAT_WEFTB_PLAN_H_
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,9 @@ class WeftbFile;
 // Adds the plan, as self-contained text, and its constants with their packed copies. `target` is an
 // index in the builder.
 absl::Status AddPlanToWeftb(const Plan& plan, int target, WeftbBuilder* builder);
+
+// The hash that the file has of the plan's text.
+uint64_t HashPlanText(const Plan& plan);
 
 // How a plan's text is read: without ops, or, as ParsePlan does, with those of a registry.
 using PlanParser = absl::FunctionRef<absl::StatusOr<Plan>(

@@ -13,10 +13,9 @@
 #include "api/compiled_file.h"
 #include "api/compiled_program.h"
 #include "api/compiler.h"
+#include "api/runtime/compiled_plan.h"
 #include "api/session.h"
-#include "backends/cpu/kernels/isa.h"
 #include "backends/cpu/standalone/model_entry.h"
-#include "backends/cpu/standalone/model_library.h"
 #include "examples/models/models.h"
 #include "gmock/gmock.h"
 #include "graph/ir/module.h"
@@ -110,13 +109,11 @@ TEST(CompiledLibraryTest, ModelsGiveWhatSessionsGive) {
 
 TEST(CompiledLibraryTest, KernelsAreMachineCode) {
   const std::string path = Write(Parse(kModel), "code.so");
-  const auto library = cpu::ModelLibrary::Open(path);
-  ASSERT_TRUE(library.ok()) << library.status();
-  const auto kernels = (*library)->Kernels(cpu::IsaName(*cpu::DetectIsa()));
-  ASSERT_TRUE(kernels.ok()) << kernels.status();
-  ASSERT_EQ(kernels->size(), 1u);
-  EXPECT_NE((*kernels)[0].fn, nullptr);
-  EXPECT_EQ((*kernels)[0].points.ToString(), "s0*s1");
+  const auto compiled = ReadCompiledPlan(path, "cpu");
+  ASSERT_TRUE(compiled.ok()) << compiled.status();
+  ASSERT_EQ(compiled->kernels.size(), 1u);
+  EXPECT_NE(compiled->kernels[0].fn, nullptr);
+  EXPECT_EQ(compiled->kernels[0].points.ToString(), "s0*s1");
 }
 
 TEST(CompiledLibraryTest, SizesStaySymbolic) {
@@ -247,7 +244,8 @@ TEST(CompiledLibraryTest, OtherFilesAreRefused) {
 TEST(CompiledLibraryTest, OnlyTheCpuHasCode) {
   const absl::Status status = WriteCompiledLibrary(
       *Parse(kModel), **BuiltinBackends().Find("reference"), Path("reference.so"));
-  EXPECT_EQ(status.message(), "a shared object has code for cpu, not for reference");
+  EXPECT_EQ(status.message(),
+            absl::StrCat(Path("reference.so"), ": code of kernels is for cpu, not for reference"));
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 // Compiled files with plans for several instruction sets: a program runs the best that its machine
 // has, with the bits of a session on that machine.
+#include <cstdint>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,6 +23,7 @@
 #include "gtest/gtest.h"
 #include "lowering/plan.h"
 #include "lowering/plan_constants.h"
+#include "serialize/flat/weftb_plan.h"
 #include "tests/support/parse.h"
 
 namespace weft {
@@ -99,8 +102,8 @@ std::vector<HostTensor> RunSession(const std::string& cpu, const HostTensor& inp
 }
 
 Plan PlanFor(const std::string& path, std::vector<std::string> sets) {
-  WeftbPlanOptions options;
-  options.instruction_sets = std::move(sets);
+  CompiledPlanOptions options;
+  options.plan.instruction_sets = std::move(sets);
   auto compiled = ReadCompiledPlan(path, "cpu", options);
   EXPECT_TRUE(compiled.ok()) << compiled.status();
   return std::move(compiled->plan);
@@ -139,22 +142,24 @@ TEST(InstructionSets, ResultsAreThoseOfASession) {
 
 TEST(InstructionSets, CodeIsThatOfThePlan) {
   const std::string path = WriteBoth("code.so");
+  std::set<cpu::GeneratedFn> code;
   for (const char* set : {"avx2", "avx512"}) {
-    WeftbPlanOptions options;
-    options.instruction_sets = {set};
+    CompiledPlanOptions options;
+    options.plan.instruction_sets = {set};
     const auto compiled = ReadCompiledPlan(path, "cpu", options);
     ASSERT_TRUE(compiled.ok()) << compiled.status();
-    const auto other = compiled->library->Kernels(absl::StrCat(set, "x"));
-    const auto same = compiled->library->Kernels(set);
+    const uint64_t hash = HashPlanText(compiled->plan);
+    const auto other = compiled->library->Kernels(absl::StrCat(set, "x"), hash);
+    const auto same = compiled->library->Kernels(set, hash);
     ASSERT_TRUE(other.ok() && same.ok());
     EXPECT_THAT(*other, IsEmpty());
     ASSERT_FALSE(same->empty());
     ASSERT_EQ(compiled->kernels.size(), compiled->plan.kernels.size());
     EXPECT_EQ((*same)[0].fn, compiled->kernels[0].fn);
+    EXPECT_TRUE(code.insert(compiled->kernels[0].fn).second);
+    EXPECT_EQ(compiled->library->Kernels(set, hash + 1).status().message(),
+              absl::StrCat(path, ": its machine code is not of the plan for ", set));
   }
-  const auto library = cpu::ModelLibrary::Open(path);
-  ASSERT_TRUE(library.ok()) << library.status();
-  EXPECT_NE((*(*library)->Kernels("avx2"))[0].fn, (*(*library)->Kernels("avx512"))[0].fn);
 }
 
 TEST(InstructionSets, AMachineWithoutThemIsRefused) {

@@ -157,6 +157,14 @@ TEST_F(EmbeddingTest, AFileOfAProgramRunsInTheRuntime) {
   EXPECT_THAT(missing.output, HasSubstr("none.weftb"));
 }
 
+TEST_F(EmbeddingTest, AModelAsSourceRunsInTheRuntime) {
+  EXPECT_EQ(Documented("run_net/run_net ").output,
+            "y: [1, 2]: 1.5 1.5\ny: [2, 2]: 1.5 1.5\ncalls: 2\n");
+  const Ran libraries = Shell("readelf --dynamic run_net/run_net");
+  EXPECT_THAT(libraries.output,
+              AllOf(HasSubstr("[libweft_runtime.so."), Not(HasSubstr("[libweft.so"))));
+}
+
 TEST_F(EmbeddingTest, AWrongRuleOfAProgramIsRefused) {
   std::ofstream(Scratch() / "wrong.rules")
       << "rule wrong bit-exact { x: float square(x) => abs(x) }";

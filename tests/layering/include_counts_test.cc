@@ -49,7 +49,7 @@ const std::map<std::string, int>& Hot() {
       {"lowering/plan.h", 235},
       {"passes/engine/logs.h", 235},
       {"passes/engine/pass_context.h", 235},
-      {"passes/engine/remarks.h", 236},
+      {"passes/engine/remarks.h", 240},
   };
   return rows;
 }

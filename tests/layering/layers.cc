@@ -33,7 +33,7 @@ constexpr absl::string_view kPassComposer = "pipelines";
 
 // Projects that stand for programs out of this tree: of Weft they see what is installed.
 constexpr absl::string_view kForeign[] = {"examples/c", "examples/device", "examples/embed",
-                                          "examples/plugin"};
+                                          "examples/plugin", "examples/source"};
 
 // Libraries that a layer of kAbseilOnly would name in angle brackets.
 constexpr absl::string_view kLibraryPrefixes[] = {

@@ -67,7 +67,41 @@ TEST_F(CompileTest, WritesASharedObject) {
   EXPECT_THAT(err_, HasSubstr("no-such-compiler"));
   EXPECT_FALSE(Exists("n.so"));
   EXPECT_EQ(Run("m.weft --target=cuda -o n.so"), 2);
-  EXPECT_THAT(err_, HasSubstr("a shared object has code for cpu, not for cuda"));
+  EXPECT_THAT(err_, HasSubstr("n.so: code of kernels is for cpu, not for cuda"));
+}
+
+TEST_F(CompileTest, WritesMachineCodeBesideThePlan) {
+  EXPECT_EQ(Run("m.weft --kernels --check -o code.weftb"), 0) << err_;
+  EXPECT_THAT(out_, HasSubstr("runs of source and plan agree"));
+  EXPECT_EQ(Run("m.weft -o plain.weftb"), 0) << err_;
+  EXPECT_NE(Read("code.weftb"), Read("plain.weftb"));
+  EXPECT_EQ(Run("code.weftb --strip=kernels -o stripped.weftb"), 0) << err_;
+  EXPECT_EQ(Read("stripped.weftb"), Read("plain.weftb"));
+  EXPECT_EQ(Run("m.weft --strip=kernels -o n.weftb"), 2);
+  EXPECT_THAT(err_, HasSubstr("m.weft: "));
+  EXPECT_EQ(Run("m.weft --strip=graph,kernels -o n.weftb"), 2);
+  EXPECT_EQ(Run("m.weft --kernels --compiler=no-such-compiler -o n.weftb"), 2);
+  EXPECT_THAT(err_, HasSubstr("no-such-compiler"));
+  EXPECT_EQ(Run("m.weft --kernels --target=cuda -o n.weftb"), 2);
+  EXPECT_THAT(err_, HasSubstr("machine code is for cpu, not for cuda"));
+  EXPECT_FALSE(Exists("n.weftb"));
+}
+
+TEST_F(CompileTest, WritesSource) {
+  EXPECT_EQ(Run("m.weft --emit=cc --check -o net"), 0) << err_;
+  EXPECT_THAT(out_, MatchesRegex(".*net/net.weftb: [0-9]+ bytes\n"
+                                 "[0-9]+ runs of source and plan agree; the largest .*\n"));
+  EXPECT_THAT(Read("net/net.h"), HasSubstr("const float* x; /* f32[s0, 20] */"));
+  EXPECT_THAT(Read("net/net.cc"), HasSubstr("net* net_create("));
+  EXPECT_EQ(Run("m.weft --emit=cc -o 3.d/"), 0) << err_;
+  EXPECT_THAT(Read("3.d/t3_d.h"), HasSubstr("t3_d_sizes"));
+  EXPECT_EQ(Run("m.weft --emit=cc -o net.so"), 2);
+  EXPECT_EQ(Run("m.weft --emit=so -o net.weftb"), 2);
+  EXPECT_EQ(Run("m.weft -o net"), 2);
+  EXPECT_EQ(Run("m.weft --emit=c -o net"), 2);
+  EXPECT_THAT(err_, HasSubstr("--emit=cc -o FOLDER"));
+  EXPECT_EQ(Run("m.weft --emit=cc --target=cuda -o other"), 2);
+  EXPECT_THAT(err_, HasSubstr("code of kernels is for cpu, not for cuda"));
 }
 
 TEST_F(CompileTest, WritesPlansForInstructionSets) {
@@ -94,7 +128,7 @@ TEST_F(CompileTest, Mistakes) {
   EXPECT_THAT(err_, HasSubstr("expected one model and -o FILE.weftb"));
   EXPECT_EQ(Run("m.weft -o m.weft"), 2);
   EXPECT_EQ(Run("m.weft --strip=weights -o m.weftb"), 2);
-  EXPECT_THAT(err_, HasSubstr("--strip takes names and graph, not \"weights\""));
+  EXPECT_THAT(err_, HasSubstr("--strip takes names and graph, or kernels alone, not \"weights\""));
   EXPECT_EQ(Run("m.weft --target=reference -o m.weftb"), 2);
   EXPECT_THAT(err_, HasSubstr("target reference runs graphs, so there is no plan to write"));
   EXPECT_EQ(Run("m.weft --target=tpu -o m.weftb"), 2);

@@ -20,6 +20,12 @@ at a time, the runners in turn and that several times (--rounds), each under
 processes' medians, and how far these lie apart. `cold` measures from the model
 file to the first output, and memory (peer_cold.py).
 
+    peers.py --ort-python=PYTHON --openvino-python=PYTHON --target=cpu start
+
+`start` measures from a compiled file to the first output, and memory, beside a session
+that compiles the model, ONNX Runtime's own format and OpenVINO's blob (peer_start.py);
+--folder keeps the files for the next run.
+
     peers.py --ort-python=PYTHON --torch-python=PYTHON --target=cpu files FOLDER...
 
 `files` times models of yours: .onnx beside ONNX Runtime, .pt2 beside eager PyTorch,
@@ -54,6 +60,7 @@ import tempfile
 
 import peer_cold
 import peer_files
+import peer_start
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
@@ -145,7 +152,8 @@ class Case:
         elif sizes:
             command.append("--input-size=" + sizes)
         self.sizes = sizes
-        call(command)
+        if not (args.folder and os.path.exists(self.onnx)):
+            call(command)
         if args.torch_python:
             call([args.ort_python, "-c", EXTRACT, self.onnx, self.weights,
                   self.names])
@@ -408,6 +416,41 @@ def cold(args):
     return 0
 
 
+def start(args):
+    real_time = may_use_chrt()
+    idle_mb = peer_start.peak_mb([os.path.join(args.bin, "bench", "main"), "--help"])
+    lines, raw = [], []
+    for name in args.models:
+        with folder_for(args, name) as folder:
+            sizes = dict(s.split(":", 1) for s in args.sizes).get(name, "")
+            case = Case(args, name, folder, args.small, sizes, True)
+            prepared = peer_start.Files(args, case, call)
+            for threads in args.threads:
+                results = peer_start.measure(prepared, threads, args.rounds,
+                                             real_time, idle_mb)
+                raw += [{"model": name, "threads": threads, "runner": kind,
+                         "first_ms": first, "memory_mb": mb, "own_mb": own, "run_ms": run}
+                        for kind, (first, mb, own, run) in results.items()]
+                if not lines:
+                    lines.append(peer_start.head(results))
+                lines.append(peer_start.line(name, results))
+                print("\n".join(lines[-2:] if len(lines) == 2 else lines[-1:]),
+                      flush=True)
+    write_results(args, "\n".join(lines) + "\n", raw)
+    return 0
+
+
+@contextlib.contextmanager
+def folder_for(args, name):
+    if not args.folder:
+        with tempfile.TemporaryDirectory() as folder:
+            yield folder
+        return
+    folder = os.path.join(args.folder, name)
+    os.makedirs(folder, exist_ok=True)
+    yield folder
+
+
 def files(args):
     real_time = may_use_chrt()
     rows, raw = [], []
@@ -441,7 +484,7 @@ def main():
     parser = argparse.ArgumentParser(
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("command", choices=["check", "time", "cold", "files"])
+    parser.add_argument("command", choices=["check", "time", "cold", "start", "files"])
     parser.add_argument("paths", nargs="*", metavar="FILE|FOLDER", help="of files")
     parser.add_argument("--ort-python", metavar="PYTHON")
     parser.add_argument("--openvino-python", metavar="PYTHON")
@@ -471,6 +514,8 @@ def main():
     parser.add_argument("--small", action="store_true")
     parser.add_argument("--cache-dir", metavar="DIR",
                         help="of files: kernels that Weft compiled earlier")
+    parser.add_argument("--folder", metavar="DIR",
+                        help="of start: keep and reuse the compiled files there")
     parser.add_argument("--limit", type=float, default=1.2,
                         help="of files: the highest ratio that is good")
     parser.add_argument("--tolerance", type=float, default=1e-4,
@@ -489,6 +534,8 @@ def main():
         parser.error("--torch-python needs --ort-python: it reads the weights")
     if args.command == "cold" and not args.ort_python:
         parser.error("cold needs --ort-python")
+    if args.command == "start" and args.target != "cpu":
+        parser.error("start measures --target=cpu")
     if args.precision != "f32" and args.command != "time":
         parser.error("--precision is for time")
     if args.precision == "int8" and not args.ort_python:
@@ -498,7 +545,7 @@ def main():
     if unknown:
         parser.error("unknown: " + ", ".join(unknown))
     try:
-        return {"check": check, "time": time, "cold": cold,
+        return {"check": check, "time": time, "cold": cold, "start": start,
                 "files": files}[args.command](args)
     except Failure as failure:
         sys.exit(f"peers.py: {failure}")

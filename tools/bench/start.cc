@@ -18,6 +18,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "api/compiled_program.h"
+#include "api/model_io.h"
 #include "base/status_macros.h"
 #include "graph/tensor/tensor.h"
 #include "profiler/session.h"
@@ -37,12 +38,13 @@ struct Options {
   int64_t repeat = 5;
   int64_t processes = 1;
   std::vector<std::string> sizes;
+  std::vector<std::string> inputs;
 };
 
 FlagSet MakeFlags(Options* o) {
   FlagSet flags("start", "[flags] FILE",
                 "Times a file that compile wrote (.weftb or .so) from opening it to its first\n"
-                "output, several times in one process. Inputs are zeros.\n\n"
+                "output, several times in one process. Inputs are zeros unless they are given.\n\n"
                 "  start --size=batch=1 --threads=2 --nocheck-weights bert.weftb\n"
                 "  start --processes=2 bert.weftb");
   flags.String("target", &o->program.target, "NAME", "The plan to run. Default: cpu");
@@ -50,17 +52,31 @@ FlagSet MakeFlags(Options* o) {
   flags.String("cpu", &o->program.cpu, "native|avx2|avx512", "Instruction set. Default: native");
   flags.Bool("check-weights", &o->program.check_weights,
              "Compare the weights with the file's hashes. Default: true");
+  flags.Bool("allow-code", &o->program.allow_code,
+             "Run machine code that a .weftb file has of its kernels. Default: false");
   flags.Repeated("size", &o->sizes, "NAME=SIZE,...", "Sizes of symbols. Default: 1");
+  flags.Repeated("input", &o->inputs, "NAME=FILE", "Value of an input (.npy or .pb)");
   flags.IntBetween("repeat", &o->repeat, 1, 1000, "N", "Open the file N times. Default: 5");
   flags.IntBetween("processes", &o->processes, 1, 64, "N",
                    "Open it in N processes at a time, and show the memory of each. Default: 1");
   return flags;
 }
 
-absl::StatusOr<std::vector<HostTensor>> MakeInputs(const CompiledProgram& program,
-                                                   const std::map<std::string, int64_t>& sizes) {
+absl::StatusOr<std::vector<HostTensor>> MakeInputs(const Options& o,
+                                                   const CompiledProgram& program) {
+  WEFT_ASSIGN_OR_RETURN(const auto sizes, ParseSizes("size", o.sizes));
+  std::map<std::string, std::string> files;
+  for (const std::string& value : o.inputs) {
+    WEFT_ASSIGN_OR_RETURN(const auto named, ParseNamedFile("input", value));
+    files.insert(named);
+  }
   std::vector<HostTensor> inputs;
   for (const CompiledProgram::Input& input : program.inputs()) {
+    const auto file = files.find(input.name);
+    if (file != files.end()) {
+      WEFT_ASSIGN_OR_RETURN(inputs.emplace_back(), LoadTensor(ResolvePath(file->second)));
+      continue;
+    }
     if (!input.type.is_tensor()) {
       inputs.push_back(HostTensor::ScalarInt(DType::kI64, 1));
       continue;
@@ -101,7 +117,6 @@ std::optional<int64_t> EndOf(const profiler::Trace& trace, absl::string_view nam
 // Opens the file and runs it.
 absl::StatusOr<Times> Measure(const Options& o, const std::string& path,
                               std::optional<CompiledProgram>* program) {
-  WEFT_ASSIGN_OR_RETURN(const auto sizes, ParseSizes("size", o.sizes));
   CompiledProgramOptions options = o.program;
   options.threads = static_cast<int>(o.threads);
   // The runtime records when it is ready for sizes that it meets for the first time.
@@ -114,7 +129,7 @@ absl::StatusOr<Times> Measure(const Options& o, const std::string& path,
   WEFT_ASSIGN_OR_RETURN(CompiledProgram open, CompiledProgram::Open(path, options));
   const int64_t opened = profiler::WallNanos();
   program->emplace(std::move(open));
-  WEFT_ASSIGN_OR_RETURN(const auto inputs, MakeInputs(**program, sizes));
+  WEFT_ASSIGN_OR_RETURN(const auto inputs, MakeInputs(o, **program));
   const int64_t before = profiler::WallNanos();
   WEFT_RETURN_IF_ERROR((*program)->Run(inputs).status());
   const int64_t after = profiler::WallNanos();
@@ -151,9 +166,8 @@ Times QuantileOf(const std::vector<Times>& all, double share) {
           quantile(&Times::run)};
 }
 
-// Prints the memory of this process: all that is resident; its share, in which each page counts for
-// one part in as many as the processes that have it; and what is not of files.
-void PrintMemory(absl::string_view what) {
+// The memory of this process in MB, by the names of the system.
+std::map<std::string, double> ReadMemory() {
   std::map<std::string, double> mb;
   std::ifstream file("/proc/self/smaps_rollup");
   for (std::string line; std::getline(file, line);) {
@@ -161,6 +175,13 @@ void PrintMemory(absl::string_view what) {
     double kb = 0;
     if (parts.size() == 3 && absl::SimpleAtod(parts[1], &kb)) mb[parts[0]] = kb / 1024;
   }
+  return mb;
+}
+
+// Prints the memory of this process: all that is resident; its share, in which each page counts for
+// one part in as many as the processes that have it; and what is not of files.
+void PrintMemory(absl::string_view what) {
+  std::map<std::string, double> mb = ReadMemory();
   std::cout << absl::StrFormat("%s: %.0f MB resident, share %.0f MB, anonymous %.0f MB\n", what,
                                mb["Rss:"], mb["Pss:"], mb["Anonymous:"])
             << std::flush;
@@ -169,9 +190,11 @@ void PrintMemory(absl::string_view what) {
 absl::Status RunAlone(const Options& o, const std::string& path) {
   std::vector<Times> all;
   std::optional<CompiledProgram> program;
+  std::map<std::string, double> before = ReadMemory(), after;
   for (int64_t i = 0; i < o.repeat; ++i) {
     program.reset();
     WEFT_ASSIGN_OR_RETURN(all.emplace_back(), Measure(o, path, &program));
+    if (i == 0) after = ReadMemory();
   }
   Print("first in the process", all[0]);
   if (all.size() > 1) {
@@ -179,6 +202,9 @@ absl::Status RunAlone(const Options& o, const std::string& path) {
     Print("median of all", QuantileOf(all, 0.5));
   }
   PrintMemory("memory");
+  std::cout << absl::StrFormat("memory of the first: %.1f MB, of its own %.1f MB\n",
+                               after["Rss:"] - before["Rss:"],
+                               after["Anonymous:"] - before["Anonymous:"]);
   return absl::OkStatus();
 }
 

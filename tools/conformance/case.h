@@ -19,7 +19,8 @@ struct CaseOptions {
   double atol = 1e-5;
   // Do not widen the default atol for operators that are known to be ill-conditioned.
   bool strict = false;
-  // Also writes each program into a file, "weftb" or "so", and runs that (case_program.h); "": no.
+  // Also writes each program into a file, "weftb", "so" or "kernels", and runs that
+  // (case_program.h); "": no.
   std::string through;
   // Time limit of a case in seconds; 0: none.
   double timeout = 60;

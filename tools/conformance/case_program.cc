@@ -69,7 +69,8 @@ absl::StatusOr<CaseProgram> CaseProgram::Make(std::unique_ptr<Module> module,
 absl::Status CaseProgram::WriteFile(const CaseOptions& options, const Backend& backend) {
   const Scratch scratch;
   if (!scratch.made()) return absl::UnavailableError("no temporary folder can be made");
-  const std::string path = absl::StrCat(scratch.path(), "/model.", options.through);
+  const bool is_object = options.through == "so";
+  const std::string path = absl::StrCat(scratch.path(), is_object ? "/model.so" : "/model.weftb");
   const std::unique_ptr<Module> module = session_.module().Clone();
   CompiledProgramOptions open;
   CompiledFileOptions file;
@@ -79,8 +80,9 @@ absl::Status CaseProgram::WriteFile(const CaseOptions& options, const Backend& b
     open.cpu = cpu->second;
     file.instruction_sets = {"avx2", "avx512"};
   }
-  absl::Status status = options.through == "so" ? WriteCompiledLibrary(*module, backend, path, file)
-                                                : WriteCompiledFile(*module, backend, path, file);
+  file.kernels = open.allow_code = options.through == "kernels";
+  absl::Status status = is_object ? WriteCompiledLibrary(*module, backend, path, file)
+                                  : WriteCompiledFile(*module, backend, path, file);
   if (status.ok()) {
     auto opened = CompiledProgram::Open(path, open);
     status = opened.status();

@@ -82,9 +82,10 @@ FlagSet MakeFlags(Options* o) {
   flags.Bool("strict", &o->cases.strict,
              "The ONNX runner's own tolerances: atol 1e-7, never widened;\n"
              "for pt2, those of torch.testing.assert_close");
-  flags.String("through", &o->cases.through, "weftb|so",
+  flags.String("through", &o->cases.through, "weftb|so|kernels",
                "Also write each program into a file of this kind and run that\n"
-               "(docs/deploy.md): outputs must equal the session's in every bit");
+               "(docs/deploy.md): outputs must equal the session's in every bit;\n"
+               "kernels: a .weftb file with machine code");
   flags.Double("timeout", &o->cases.timeout, "S",
                "Seconds for one case, 0 for no limit. Default: 60");
   flags.Bool("isolate", &o->isolate,
@@ -145,9 +146,9 @@ absl::StatusOr<int> Run(Options o, const std::vector<std::string>& positional) {
     return absl::InvalidArgumentError("expected one folder of cases");
   }
   const std::string& through = o.cases.through;
-  if (!through.empty() && through != "weftb" && through != "so") {
+  if (!through.empty() && through != "weftb" && through != "so" && through != "kernels") {
     return absl::InvalidArgumentError(
-        absl::StrCat("--through takes weftb or so, not \"", through, "\""));
+        absl::StrCat("--through takes weftb, so or kernels, not \"", through, "\""));
   }
   if (o.cases.strict) o.cases.atol = 1e-7;
   Extensions extensions;

@@ -140,6 +140,7 @@ absl::StatusOr<RuntimeProgramOptions> RuntimeOptionsFrom(const weft_plan_options
   if (given.target != nullptr) open.target = given.target;
   if (given.threads != 0) open.threads = given.threads;
   if (given.cpu != nullptr) open.cpu = given.cpu;
+  open.allow_code = given.allow_code != 0;
   WEFT_ASSIGN_OR_RETURN(open.check_weights, ChecksWeights(given.check_weights));
   return open;
 }

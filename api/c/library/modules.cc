@@ -158,6 +158,8 @@ weft_error* ModuleCompile(const weft_module* module, const char* path,
     file.graph = given.strip_graph == 0;
     file.names = given.strip_names == 0;
     file.pack = given.pack != 0;
+    file.kernels = given.compiler != nullptr;
+    if (given.compiler != nullptr) file.compiler = given.compiler;
     file.pipeline = compile.passes;
     file.source_hash = HashSource(*module->value);
     const std::unique_ptr<Module> copy = module->value->Clone();

@@ -1,4 +1,4 @@
-// Writes models as shared objects (standalone/model_library.h) with the system's compiler.
+// Machine code of plans' kernels (standalone/model_library.h), by the system's compiler.
 #ifndef WEFT_BACKENDS_CPU_AOT_SHARED_OBJECT_H_
 #define WEFT_BACKENDS_CPU_AOT_SHARED_OBJECT_H_
 
@@ -6,12 +6,9 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "graph/target/target.h"
-
-namespace weft {
-struct Plan;
-}
+#include "backends/cpu/aot/kernel_source.h"
 
 namespace weft::cpu {
 
@@ -20,13 +17,12 @@ struct SharedObjectOptions {
   std::string compiler = "c++";
 };
 
-// A plan, and the target that it was made for.
-struct PlanForSet {
-  const Plan* plan = nullptr;
-  const Target* target = nullptr;
-  std::string instruction_set;  // As the file names that of the target.
-};
+// The bytes of a shared object with the code of the plan's kernels alone. Errors are those of
+// WriteSharedObject().
+absl::StatusOr<std::string> MakeKernelObject(const PlanForSet& plan,
+                                             const SharedObjectOptions& options = {});
 
+// Writes a model as a shared object: its .weftb file and the code of the plans in it.
 // `write_file` writes the .weftb file with the plans at a path that it gets. Kernels that C++
 // cannot express stay with the interpreter. Writes `path` whole or not at all. NotFound if there is
 // no such compiler, Internal with its message if it fails.

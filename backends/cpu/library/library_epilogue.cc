@@ -12,6 +12,7 @@
 #include "backends/cpu/library/magnitude.h"
 #include "backends/runtime/host_memory.h"
 #include "base/align.h"
+#include "base/mapped_memory.h"
 #include "base/status_macros.h"
 
 namespace weft::cpu {
@@ -104,6 +105,16 @@ absl::Status CheckTaken(const LibraryStep& step, const SumOfProducts& sum, const
 
 namespace {
 
+// True if the elements are those from the first one on, without gaps, in any order.
+bool CoversItsMemory(const RunView& view) {
+  int64_t last = 0;
+  for (size_t d = 0; d < view.dims.size(); ++d) {
+    if (view.strides[d] < 0) return false;
+    last += (view.dims[d] - 1) * view.strides[d];
+  }
+  return view.numel() == last + 1;
+}
+
 class GuardedCall : public LibraryCall {
  public:
   GuardedCall(std::unique_ptr<LibraryCall> call, SumOfProducts sum, const LibraryStep& step,
@@ -159,6 +170,11 @@ class GuardedCall : public LibraryCall {
     }
     found_[arg] = true;
     constants_[arg] = scans_[arg].Run(constant, context_.isa, context_.threads);
+    // The routine reads a copy of these weights.
+    if (arg == 1 && !step_.load && context_.panels->Has(step_.constant_keys[arg]) &&
+        CoversItsMemory(step_.args[arg])) {
+      ReleaseMappedPages(constant, step_.args[arg].numel() * static_cast<int64_t>(sizeof(float)));
+    }
     return constants_[arg];
   }
 

@@ -1,15 +1,16 @@
-// The interface of a model as a shared object (model_library.h): it exports one function,
-// weft_model_entry, that returns a ModelEntry.
+// The interface of generated code (model_library.h): one function that returns a ModelEntry, which
+// shared objects export as weft_model_entry.
 //
-// The declarations are code here, and text in the source of the object.
+// The declarations are code here, and text in generated sources.
 #ifndef WEFT_BACKENDS_CPU_STANDALONE_MODEL_ENTRY_H_
 #define WEFT_BACKENDS_CPU_STANDALONE_MODEL_ENTRY_H_
 
 namespace weft::cpu {
 
 // A ModelCode has the kernels of the plan for an instruction set, in the order of the plan and its
-// nested plans. `run` is null for a kernel that is interpreted; the texts are sizes as plans print
-// them (emit/emit_cc.h: CcKernel).
+// nested plans; `plan` is the hash that a .weftb file has of the plan's text. `run` is null for a
+// kernel that is interpreted; the texts are sizes as plans print them (emit/emit_cc.h: CcKernel).
+// `file` is null if the plan is in a file of its own.
 #define WEFT_MODEL_ENTRY                                                                   \
   struct ModelKernel {                                                                     \
     const char* name;                                                                      \
@@ -22,6 +23,7 @@ namespace weft::cpu {
   };                                                                                       \
   struct ModelCode {                                                                       \
     const char* instruction_set;                                                           \
+    unsigned long plan;                                                                    \
     unsigned long num_kernels;                                                             \
     const ModelKernel* kernels;                                                            \
   };                                                                                       \
@@ -43,7 +45,9 @@ inline constexpr char kModelEntryText[] = WEFT_MODEL_TEXT(WEFT_MODEL_ENTRY);
 #undef WEFT_MODEL_ENTRY
 
 // Changes with the structs, and with how kernels are called.
-inline constexpr unsigned kModelEntryVersion = 2;
+inline constexpr unsigned kModelEntryVersion = 3;
+// The format of machine code in .weftb files: a shared object for Linux, with that version.
+inline constexpr char kModelCodeFormat[] = "elf x86-64 3";
 inline constexpr char kModelEntrySymbol[] = "weft_model_entry";
 
 }  // namespace weft::cpu

@@ -147,4 +147,9 @@ std::vector<std::pair<int, PackedConstant>> Standalone::Packed() const {
   return impl_->launcher.panels.Packed();
 }
 
+int64_t Standalone::generated_steps() const {
+  absl::MutexLock lock(&impl_->mutex);
+  return impl_->launcher.stats.generated_steps;
+}
+
 }  // namespace weft::cpu

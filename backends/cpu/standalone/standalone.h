@@ -6,6 +6,7 @@
 #ifndef WEFT_BACKENDS_CPU_STANDALONE_STANDALONE_H_
 #define WEFT_BACKENDS_CPU_STANDALONE_STANDALONE_H_
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
@@ -60,6 +61,8 @@ class Standalone {
   // The copies that routines have made of constants so far, by the number of the plan's constant. A
   // plan whose constants have them (PlanConstant::packed) runs without making them.
   std::vector<std::pair<int, PackedConstant>> Packed() const;
+  // LauncherStats::generated_steps.
+  int64_t generated_steps() const;
 
  private:
   struct Impl;

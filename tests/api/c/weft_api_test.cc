@@ -430,6 +430,42 @@ TEST(WeftApiTest, ACompiledFileHasPlansForInstructionSets) {
             WEFT_INVALID_ARGUMENT);
 }
 
+// Whether the code runs is tested where it can be seen (machine_code_test).
+TEST(WeftApiTest, ACompiledFileMayHaveMachineCode) {
+  const Module module = Parse(kDouble);
+  const std::string path = Path("code.weftb");
+  weft_file_options file = {sizeof file};
+  file.compiler = "no-such-compiler";
+  EXPECT_THAT(Take(Weft().module_compile(module.get(), path.c_str(), &file)).message,
+              HasSubstr("no-such-compiler"));
+  file.compiler = "c++";
+  ASSERT_FINE(Weft().module_compile(module.get(), path.c_str(), &file));
+  weft_plan_options options = {sizeof options};
+  for (const int32_t allow : {0, 1}) {
+    options.allow_code = allow;
+    weft_program* opened = nullptr;
+    ASSERT_FINE(Weft().program_open(path.c_str(), &options, &opened));
+    const Program program(opened);
+    const auto input = F32({1, 3}, {1, 2, 3});
+    EXPECT_THAT(Read(Run1(program, &input->tensor)), ElementsAre(2, 4, 6));
+  }
+  // Damaged code is an error where it may run, and is not read elsewhere.
+  std::ifstream written(path, std::ios::binary);
+  std::string bytes(std::istreambuf_iterator<char>(written), {});
+  const size_t at = bytes.find(
+      "\x7f"
+      "ELF");
+  ASSERT_NE(at, std::string::npos);
+  bytes[at + 100] ^= 1;
+  std::ofstream(path, std::ios::binary) << bytes;
+  weft_program* opened = nullptr;
+  EXPECT_THAT(Take(Weft().program_open(path.c_str(), &options, &opened)).message,
+              HasSubstr("code.weftb: the machine code in segment "));
+  options.allow_code = 0;
+  ASSERT_FINE(Weft().program_open(path.c_str(), &options, &opened));
+  const Program program(opened);
+}
+
 TEST(WeftApiTest, ACompiledFileRunsWithoutItsGraph) {
   const Module module = Parse(kDouble);
   const std::string path = Path("plan.weftb");

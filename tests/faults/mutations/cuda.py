@@ -84,7 +84,7 @@ MUTATIONS = [
     ("c-state-on-borrowed-memory", "api/c/library/programs.cc",
      "!made->runs_plans && MayKeepInputs(compiled)", "false",
      "the state stands on the caller's input"),
-    ("so-kernels-of-others", "backends/cpu/aot/shared_object.cc",
+    ("so-kernels-of-others", "backends/cpu/aot/kernel_source.cc",
      "for (size_t i = 0; i < emitted.size(); ++i) made[emitted[i]] = &unit.kernels[i];",
      "for (size_t i = 0; i < emitted.size(); ++i) made[emitted[i]] = &unit.kernels[0];",
      "kernels have the code of the first one"),

@@ -91,6 +91,8 @@ absl::StatusOr<SampleFile> PlanSample() {
     SetConstants(std::move(constants), &plan);
     const int index = builder.AddTarget("cpu", PrintTarget(target), cpu::IsaName(isa));
     WEFT_RETURN_IF_ERROR(AddPlanToWeftb(plan, index, &builder));
+    // A format that no program knows.
+    WEFT_RETURN_IF_ERROR(builder.AddCode(plan.name, index, "test", "not code"));
   }
   WEFT_ASSIGN_OR_RETURN(const std::string bytes, builder.Bytes());
   return SampleFile{PrintModule(*module), bytes};

@@ -320,6 +320,40 @@ TEST(WeftbHostile, PackedConstants) {
               HasSubstr("packed constant 1: there is one of layout \"rows\" already"));
 }
 
+TEST(WeftbHostile, MachineCode) {
+  const auto add = [](Sample& s, uint32_t plan, uint32_t segment, const std::string& format) {
+    auto code = std::make_unique<flat_objects::CodeT>();
+    code->plan = plan;
+    code->segment = segment;
+    code->format = format;
+    s.file.codes.push_back(std::move(code));
+  };
+  const auto refusal = [&](uint32_t plan, uint32_t segment, const std::string& format) {
+    return Refusal([&](Sample& s) {
+      add(s, 0, 1, "elf");
+      add(s, plan, segment, format);
+    });
+  };
+  EXPECT_THAT(refusal(1, 1, "other"), HasSubstr("machine code 1: there is no plan 1"));
+  EXPECT_THAT(refusal(0, 0xffffffff, "other"),
+              HasSubstr("machine code 1: there is no segment 4294967295"));
+  EXPECT_THAT(refusal(0, 2, "other"), HasSubstr("machine code 1: segment 2 holds constants"));
+  EXPECT_THAT(refusal(0, 1, "elf"),
+              HasSubstr("machine code 1: there is one of format \"elf\" already"));
+  EXPECT_THAT(refusal(0, 1, std::string(4097, 'a')),
+              HasSubstr("machine code 1: the name of the format has more than 4096 bytes"));
+  // Behind the description, as all contents: its hash is compared when somebody asks for it.
+  Sample sample;
+  add(sample, 0, 1, "elf");
+  sample.file.segments[1]->hash ^= 1;
+  const auto file = WeftbFile::Parse(sample.Bytes(), "m.weftb");
+  ASSERT_TRUE(file.ok()) << file.status();
+  EXPECT_THAT(std::string((*file)->Code(0, "elf").status().message()),
+              HasSubstr("m.weftb: the machine code in segment 1 does not have the hash"));
+  EXPECT_EQ((*file)->Code(0, "other").status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ((*file)->Code(1, "elf").status().code(), absl::StatusCode::kNotFound);
+}
+
 // A vector of longs whose length is aligned to 4 bytes and whose elements are not to 8.
 TEST(WeftbHostile, MisalignedDims) {
   int refused = 0;

@@ -1,4 +1,5 @@
 // .weftb files, written and read back.
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
@@ -276,6 +277,36 @@ TEST(Weftb, PackedConstantsRoundTrip) {
   WeftbBuilder again;
   ASSERT_TRUE(AddPlanToWeftb(*read, again.AddTarget("cpu", ""), &again).ok());
   EXPECT_TRUE(*again.Bytes() == written);
+}
+
+// A program maps a part of the file that has nothing but what it reads.
+TEST(Weftb, WhatIsReadIsInOnePlace) {
+  const auto constant = [](int64_t elements, double value, bool packed) {
+    PlanConstant c;
+    c.tensor = HostTensor(DType::kF32, {elements});
+    c.tensor.WriteDoubles(std::vector<double>(elements, value));
+    if (packed) c.packed = {{"rows", HostTensor::Scalar(DType::kF32, value + 0.5)}};
+    return c;
+  };
+  const auto module = Parse(kModel);
+  Plan plan = LowerMain(*module);
+  auto constants = std::make_shared<PlanConstants>(*plan.constants);
+  const size_t own = constants->by_number.size();
+  constants->by_number[100] = constant(4000, 1, true);
+  constants->by_number[101] = constant(5000, 2, false);
+  constants->by_number[102] = constant(3, 3, true);
+  constants->by_number[103] = constant(2, 4, false);
+  SetConstants(constants, &plan);
+  WeftbBuilder builder;
+  ASSERT_TRUE(AddPlanToWeftb(plan, builder.AddTarget("cpu", ""), &builder).ok());
+  const auto file = ParseFile(*builder.Bytes());
+  std::vector<int64_t> sizes;
+  for (const WeftbContents::Constant& c : file->contents().constants) sizes.push_back(c.bytes / 4);
+  ASSERT_EQ(sizes.size(), own + 6);
+  // Small, large; copies; what the copies are of.
+  EXPECT_TRUE(std::is_sorted(sizes.begin(), sizes.end() - 4));
+  EXPECT_THAT(std::vector<int64_t>(sizes.end() - 5, sizes.end()),
+              testing::ElementsAre(5000, 1, 1, 3, 4000));
 }
 
 TEST(Weftb, APlanOfAnotherFunctionIsRefused) {
