@@ -21,8 +21,6 @@ namespace {
 // Kernels of a unit: a compilation costs some 25 ms beside what each of its kernels costs, and
 // units are compiled in parallel.
 constexpr size_t kBatch = 8;
-// Error flags. Steps beyond share the last one.
-constexpr size_t kMaxFlags = 4096;
 
 void CollectKernels(const Plan& plan, std::vector<const Kernel*>* kernels) {
   std::vector<const Plan*> open = {&plan};
@@ -129,9 +127,9 @@ absl::StatusOr<std::unique_ptr<StepCode>> CudaLauncher::CompileKernel(const Step
                             [&](const std::string& symbol) { return found.module->Find(symbol); },
                             request.env, offsets, device_.multiprocessors()));
   std::string label = DescribeStep(request.plan, request.step);
-  char* flag = nullptr;
+  const char* flag = nullptr;
   if (std::any_of(launches.begin(), launches.end(), [](const auto& l) { return l.checks; })) {
-    WEFT_ASSIGN_OR_RETURN(flag, NewFlag(label));
+    WEFT_ASSIGN_OR_RETURN(flag, flags_.Find(label));
   }
   return std::make_unique<KernelCode>(device_, found.module, launches, extents,
                                       FreshResults(request), flag, std::move(label));
@@ -143,7 +141,7 @@ absl::StatusOr<std::unique_ptr<StepCode>> CudaLauncher::CompileLibrary(const Ste
   const MakeRoutine make = FindRoutine(request.step.op->name());
   absl::StatusOr<std::unique_ptr<StepCode>> code =
       absl::UnimplementedError("there is no kernel for this op");
-  if (make != nullptr) code = make({device_, units_, cublaslt_, packed_}, request);
+  if (make != nullptr) code = make(context_, request);
   if (!absl::IsUnimplemented(code.status())) return code;
   Remark(request, code.status().message());
   return nullptr;
@@ -151,60 +149,16 @@ absl::StatusOr<std::unique_ptr<StepCode>> CudaLauncher::CompileLibrary(const Ste
 
 absl::StatusOr<std::unique_ptr<StepCode>> CudaLauncher::CompileCopy(const RunView& from,
                                                                     const RunView& to) {
-  auto code = MakeCopy({device_, units_, cublaslt_, packed_}, from, to);
+  auto code = MakeCopy(context_, from, to);
   if (absl::IsUnimplemented(code.status())) return nullptr;
   return code;
 }
 
-// --- Flags -------------------------------------------------------------------------------
-
-absl::StatusOr<char*> CudaLauncher::NewFlag(const std::string& label) {
-  if (flags_ == nullptr) {
-    constexpr int64_t kBytes = kMaxFlags * sizeof(int32_t);
-    constexpr auto kCategory = profiler::MemoryCategory::kTemporary;
-    if (flags_copy_ == nullptr) flags_copy_ = device_.AllocateHost(kBytes, kCategory);
-    if (flags_copy_ == nullptr) return absl::ResourceExhaustedError("no memory for flags");
-    WEFT_ASSIGN_OR_RETURN(std::unique_ptr<DeviceMemory> flags, device_.Allocate(kBytes, kCategory));
-    WEFT_RETURN_IF_ERROR(device_.Fill(flags->data(), 0, kBytes));
-    flags_ = std::move(flags);
-  }
-  // Code is made again for each assignment of the sizes; a step keeps its flag.
-  const auto known = std::find(flag_labels_.begin(), flag_labels_.end(), label);
-  size_t flag = static_cast<size_t>(known - flag_labels_.begin());
-  if (known == flag_labels_.end()) {
-    flag = std::min(flag, kMaxFlags - 1);
-    if (flag == flag_labels_.size()) flag_labels_.push_back(label);
-  }
-  return flags_->data() + flag * sizeof(int32_t);
-}
-
-absl::Status CudaLauncher::EndRun() {
-  const auto bytes = static_cast<int64_t>(flag_labels_.size() * sizeof(int32_t));
-  if (bytes == 0) return absl::OkStatus();
-  return device_.CopyOutLater(flags_copy_->data(), flags_->data(), bytes);
-}
-
 absl::Status CudaLauncher::CheckErrors() {
-  if (flag_labels_.empty()) return absl::OkStatus();
-  WEFT_RETURN_IF_ERROR(EndRun());
+  if (flags_.empty()) return absl::OkStatus();
+  WEFT_RETURN_IF_ERROR(flags_.Submit());
   WEFT_RETURN_IF_ERROR(device_.Wait());
-  return CheckIndices();
-}
-
-absl::Status CudaLauncher::CheckIndices() {
-  if (flag_labels_.empty()) return absl::OkStatus();
-  const auto* const flags = reinterpret_cast<const int32_t*>(flags_copy_->data());
-  const auto* const end = flags + flag_labels_.size();
-  const auto* const set = std::find_if(flags, end, [](int32_t f) { return f != 0; });
-  if (set == end) return absl::OkStatus();
-  WEFT_RETURN_IF_ERROR(ClearFlags());
-  return absl::OutOfRangeError(
-      absl::StrCat(flag_labels_[set - flags], ": an index is out of bounds"));
-}
-
-absl::Status CudaLauncher::ClearFlags() {
-  if (flags_ != nullptr) WEFT_RETURN_IF_ERROR(device_.Fill(flags_->data(), 0, flags_->size()));
-  return device_.Wait();
+  return flags_.Check();
 }
 
 }  // namespace weft::cuda

@@ -16,12 +16,13 @@
 #include "absl/strings/string_view.h"
 #include "backends/cuda/device/cublaslt.h"
 #include "backends/cuda/device/cuda_device.h"
+#include "backends/cuda/device/index_flags.h"
 #include "backends/cuda/device/modules.h"
 #include "backends/cuda/emit/emit_cuda.h"
 #include "backends/cuda/kernel_code.h"
 #include "backends/cuda/routines/packed_weights.h"
+#include "backends/cuda/routines/routine.h"
 #include "backends/runtime/step_launcher.h"
-#include "base/host_buffer.h"
 
 namespace weft::cuda {
 
@@ -33,7 +34,9 @@ class CudaLauncher : public StepLauncher {
         loader_(device),
         units_(loader_),
         cublaslt_(device, std::move(cublaslt)),
-        packed_(device) {}
+        packed_(device),
+        flags_(device),
+        context_{device_, units_, cublaslt_, packed_, flags_} {}
 
   // Keeps compiled units in a folder.
   void set_cache(CubinCache cache) { loader_.set_cache(std::move(cache)); }
@@ -53,13 +56,13 @@ class CudaLauncher : public StepLauncher {
                                                         const RunView& to) override;
 
   // Submits a copy of the flags that kernels set when an index is out of bounds.
-  absl::Status EndRun() override;
+  absl::Status EndRun() override { return flags_.Submit(); }
   absl::Status CheckErrors() override;
   // After a run that has ended without an error: OutOfRange names the first step with such an
   // index.
-  absl::Status CheckIndices();
+  absl::Status CheckIndices() { return flags_.Check(); }
   // Waits for all work, and clears the flags.
-  absl::Status ClearFlags();
+  absl::Status ClearFlags() { return flags_.Clear(); }
 
   int64_t kernels() const { return static_cast<int64_t>(kernels_.size()); }
   int64_t compiled_units() const { return loader_.compiled_units(); }
@@ -77,8 +80,6 @@ class CudaLauncher : public StepLauncher {
   absl::StatusOr<std::unique_ptr<StepCode>> CompileKernel(const StepRequest& request);
   // Null, after a remark: no routine has code for these operands.
   absl::StatusOr<std::unique_ptr<StepCode>> CompileLibrary(const StepRequest& request);
-  // The address of a flag for a step.
-  absl::StatusOr<char*> NewFlag(const std::string& label);
   void Remark(const StepRequest& request, absl::string_view reason);
 
   CudaDevice& device_;
@@ -87,9 +88,8 @@ class CudaLauncher : public StepLauncher {
   UnitCache units_;  // Of routines.
   CublasLt cublaslt_;
   PackedWeights packed_;
-  std::unique_ptr<DeviceMemory> flags_;
-  std::shared_ptr<HostBuffer> flags_copy_;
-  std::vector<std::string> flag_labels_;  // By flag.
+  IndexFlags flags_;
+  const RoutineContext context_;
   int64_t host_steps_ = 0;
 };
 

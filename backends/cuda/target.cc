@@ -46,6 +46,38 @@ target cuda {
     channel_dim = 1
     prefers_channels_last = true
   }
+  routine grid_sampling {
+    ops = [grid_sampler]
+    dtypes = [f32, f16, bf16, f64]
+    min_rank = 3
+    max_rank = 5
+    strided = [0, 1, result]
+    channel_dim = 1
+  }
+  routine interpolation {
+    ops = [interpolate]
+    dtypes = [bool, i8, u8, i16, u16, i32, u32, i64, u64, f32, f16, bf16, f64]
+    strided = [0, result]
+    channel_dim = 1
+  }
+  routine scan {
+    ops = [cumsum, cumprod]
+    dtypes = [i8, u8, i16, u16, i32, u32, i64, u64, f32, f16, bf16, f64]
+  }
+  routine running_extremum {
+    ops = [cummax, cummin]
+    dtypes = [bool, i8, u8, i16, u16, i32, u32, i64, u64, f32, f16, bf16, f64]
+    contract = "bit-exact"
+  }
+  routine sort {
+    ops = [sort, topk]
+    dtypes = [bool, i8, u8, i16, u16, i32, u32, i64, u64, f32, f16, bf16, f64]
+    contract = "bit-exact"
+  }
+  routine scatter {
+    ops = [scatter, scatter_nd]
+    dtypes = [bool, i8, u8, i16, u16, i32, u32, i64, u64, f32, f16, bf16, f64]
+  }
   epilogue {
     ops = [relu, hardtanh, leaky_relu, tanh, sigmoid, silu, hardswish, abs, exp, sqrt, gelu]
     routines = [matmul, convolution]

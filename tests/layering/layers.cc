@@ -238,8 +238,9 @@ const std::vector<Layer>& Layers() {
       {"backends/cuda/routines",
        kAbseilOnly,
        {"base", "backends/cuda/device", "backends/cuda/driver", "backends/cuda/emit",
-        "backends/runtime", "graph/ir", "graph/ir/attrs", "graph/ir/op_schema", "graph/sym",
-        "graph/tensor", "lowering/plan", "lowering/plan_ops"}},
+        "backends/runtime", "graph/ir", "graph/ir/attrs", "graph/ir/op_schema",
+        "graph/ops/vision/resample", "graph/sym", "graph/tensor", "lowering/plan",
+        "lowering/plan_ops"}},
       // A library of its own, which stands for the driver.
       {"backends/cuda/emulate", kAbseilOnly, {"backends/cuda/driver"}},
       {"backends/cuda",

@@ -21,8 +21,9 @@ using testing::HasSubstr;
 // Plans of one program, printed and read again with another text in some place.
 class Edited {
  public:
-  explicit Edited(const char* program) : module_(Parse(program)) {
-    const auto plan = Lower(*module_->main(), GenericTarget());
+  explicit Edited(const char* program, const Target& target = GenericTarget())
+      : module_(Parse(program)) {
+    const auto plan = Lower(*module_->main(), target);
     EXPECT_TRUE(plan.ok()) << plan.status();
     text_ = PrintPlan(*plan);
   }
@@ -93,19 +94,38 @@ TEST(WriteBacks, ReadsElsewhereAreSeen) {
               HasSubstr("reads %x elsewhere than it replaces it"));
 }
 
-TEST(WriteBacks, FailuresBehindAreSeen) {
-  const Edited plan(R"(
-    func @main(%x: f32[8], %i: i64[8]) -> (f32[8], f32[8] {writes=%x}) {
-      %0 = neg(%x)
-      %1 = index_select(%0, %i, dim=0)
-      return %1, %0
-    })");
+// `plan` has a step behind the write of %x that may fail.
+void ExpectNoDonor(const Edited& plan) {
   EXPECT_THAT(plan.text(), HasSubstr("may fail later"));
   const size_t at = plan.text().find("remark");
   ASSERT_NE(at, std::string::npos);
   const std::string remark = plan.text().substr(at, plan.text().find('\n', at) - at);
   EXPECT_THAT(std::string(plan.CheckWith(remark, "donor %x").message()),
               HasSubstr("may fail when an input is written over"));
+}
+
+TEST(WriteBacks, FailuresBehindAreSeen) {
+  ExpectNoDonor(Edited(R"(
+    func @main(%x: f32[8], %i: i64[8]) -> (f32[8], f32[8] {writes=%x}) {
+      %0 = neg(%x)
+      %1 = index_select(%0, %i, dim=0)
+      return %1, %0
+    })"));
+}
+
+TEST(WriteBacks, RoutinesWithIndicesMayFail) {
+  Target target = GenericTarget();
+  Routine scatter;
+  scatter.name = "scatter";
+  scatter.ops = {"scatter"};
+  target.routines.push_back(scatter);
+  ExpectNoDonor(Edited(R"(
+    func @main(%x: f32[8], %i: i64[8]) -> (f32[8], f32[8] {writes=%x}) {
+      %0 = neg(%x)
+      %1 = scatter(%0, %i, %0, dim=0)
+      return %1, %0
+    })",
+                       target));
 }
 
 }  // namespace

@@ -13,23 +13,6 @@
 namespace weft::cpu {
 namespace {
 
-// As the op's evaluation has it.
-Resampling ResamplingOf(const InterpolateAttrs& attrs, int d, int64_t in, int64_t out) {
-  const std::vector<double>& scales = attrs.scales();
-  Resampling r;
-  r.in = in;
-  r.out = out;
-  r.scale = scales.empty() || scales[d] == 0 ? static_cast<double>(out) / static_cast<double>(in)
-                                             : scales[d];
-  r.mode = attrs.mode();
-  r.coordinates = attrs.coordinate_transformation_mode();
-  r.nearest_mode = attrs.nearest_mode();
-  r.cubic_coeff_a = attrs.cubic_coeff_a();
-  r.exclude_outside = attrs.exclude_outside();
-  r.antialias = attrs.antialias();
-  return r;
-}
-
 ResampleAxis AxisOf(const Resampling& r) {
   ResampleAxis axis(r.in, r.out);
   if (r.IsIdentity()) return axis;

@@ -1,5 +1,6 @@
 #include "backends/cuda/device/prepared_launch.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "absl/types/span.h"
@@ -40,6 +41,12 @@ void PreparedLaunch::AddStruct(absl::string_view bytes) {
   const size_t first = words_.size();
   AddWords((bytes.size() + sizeof(uint64_t) - 1) / sizeof(uint64_t));
   std::memcpy(&words_[first], bytes.data(), bytes.size());
+}
+
+bool PreparedLaunch::TakesScratch(int64_t begin, int64_t bytes) const {
+  return std::any_of(pointers_.begin(), pointers_.end(), [&](const Pointer& p) {
+    return p.operand == kScratch && p.begin < begin + bytes && begin < p.extent.after;
+  });
 }
 
 absl::Status PreparedLaunch::Submit(CudaDevice& device, const LaunchMemory& memory,

@@ -34,6 +34,9 @@ class PreparedLaunch {
   // A struct, as its bytes.
   void AddStruct(absl::string_view bytes);
 
+  // True if it has a parameter in these bytes of the scratch memory.
+  bool TakesScratch(int64_t begin, int64_t bytes) const;
+
   absl::Status Submit(CudaDevice& device, const LaunchMemory& memory, const std::string& label);
 
  private:

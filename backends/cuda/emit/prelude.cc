@@ -32,6 +32,8 @@ W_FN char* w_rows(char* kept, bool shared, i64 offset)
 template <class T> W_FN const T& w_get(const T* p, i64 i) { return p[i]; }
 template <class T> W_FN T& w_put(T* p, i64 i) { return p[i]; }
 W_FN void w_raise(i32* p) { *p = 1; }
+// Element i becomes the larger one of it and x, whatever other threads do.
+W_FN void w_raise_to(i32* p, i64 i, i32 x) { atomicMax(p + i, x); }
 // The address of element i as one of another type.
 template <class To, class T> W_FN To* w_as(T* p, i64 i) { return (To*)(p + i); }
 template <class To, class T> W_FN const To* w_as(const T* p, i64 i) { return (const To*)(p + i); }

@@ -90,6 +90,12 @@ static inline void w_raise(const w_global<int>& p) {
   r.tracked = false;
   w_put(w_global<int>{p.place, &r}, 0) = 1;
 }
+static inline void w_raise_to(const w_global<int>& p, long i, int x) {
+  w_region r = *p.region;
+  r.tracked = false;
+  const w_global<int> all = {p.place, &r};
+  if (w_get(all, i) < x) w_put(all, i) = x;
+}
 template <class To, class T> static inline w_global<To> w_as(const w_global<T>& p, long i)
     { return {(To*)(p.place + i), p.region}; }
 #define W_FN static inline

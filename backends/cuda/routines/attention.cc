@@ -15,7 +15,6 @@
 #include "backends/cuda/routines/attention_shape.h"
 #include "backends/cuda/routines/attention_unit.h"
 #include "backends/cuda/routines/routine_code.h"
-#include "backends/runtime/step_names.h"
 #include "base/status_macros.h"
 #include "graph/ir/attrs.h"
 #include "graph/ir/op_def.h"
@@ -140,41 +139,6 @@ absl::StatusOr<AttentionSizes> SizesOf(const StepRequest& request) {
   return s;
 }
 
-// Two launches at most: the sums, and the combination of their parts.
-class AttentionCode : public StepCode {
- public:
-  AttentionCode(CudaDevice& device, const StepRequest& request,
-                std::shared_ptr<const CudaModule> module, int64_t scratch_bytes)
-      : device_(device),
-        module_(std::move(module)),
-        fresh_(request),
-        label_(DescribeStep(request.plan, request.step)),
-        scratch_bytes_(scratch_bytes) {}
-
-  void AddLaunch(PreparedLaunch launch) { launches_.push_back(std::move(launch)); }
-
-  int64_t scratch_bytes() const override { return scratch_bytes_; }
-  const char* runner() const override { return "library"; }
-  std::string routine() const override { return "attention"; }
-
-  absl::Status Launch(const LaunchMemory& memory) override {
-    fresh_.Forget(device_, memory);
-    device_.Forget(RangeOf(memory.scratch, {0, scratch_bytes_}));
-    for (PreparedLaunch& launch : launches_) {
-      WEFT_RETURN_IF_ERROR(launch.Submit(device_, memory, label_));
-    }
-    return absl::OkStatus();
-  }
-
- private:
-  CudaDevice& device_;
-  const std::shared_ptr<const CudaModule> module_;
-  const FreshResults fresh_;
-  const std::string label_;
-  const int64_t scratch_bytes_;
-  std::vector<PreparedLaunch> launches_;
-};
-
 // The grid of the first launch.
 absl::StatusOr<LaunchShape> MainGrid(const AttentionShape& shape, const AttentionSizes& sizes,
                                      const CudaDevice& device) {
@@ -213,34 +177,30 @@ absl::StatusOr<std::unique_ptr<StepCode>> MakeAttention(const RoutineContext& co
   const int64_t rows = sizes.heads * sizes.queries;
   const int64_t scratch =
       sizes.splits > 1 ? 4 * rows * sizes.splits * (sizes.value_features + 2) : 0;
-  auto code = std::make_unique<AttentionCode>(device, request, module, scratch);
+  auto code = std::make_unique<RoutineCode>(device, request, "attention");
   if (request.results[0].numel() == 0) return code;
+  code->ReserveScratch(scratch);
   WEFT_ASSIGN_OR_RETURN(const LaunchShape grid, MainGrid(shape, sizes, device));
   WEFT_ASSIGN_OR_RETURN(const CuFunction attention, module->Find("weft_attention"));
   WEFT_RETURN_IF_ERROR(device.AllowShared(attention, static_cast<int>(grid.shared_bytes)));
   const auto last = static_cast<int>(request.args.size());
-  const Extent result = ExtentOf(request, request.results[0]);
   PreparedLaunch launch(attention, grid);
-  for (int a = 0; a < last; ++a) {
-    const RunView& view = request.args[a];
-    launch.AddOperand(view.present() ? a : -1, 0, ExtentOf(request, view));
-  }
-  launch.AddOperand(last, 0, result);
+  for (int a = 0; a <= last; ++a) AddOperand(request, a, &launch);
   if (scratch > 0) {
     launch.AddScratch(scratch);
   } else {
     launch.AddOperand(-1, 0, {});
   }
   launch.AddStruct(BytesOf(sizes));
-  code->AddLaunch(std::move(launch));
+  code->Add(module, std::move(launch));
   if (scratch == 0) return code;
   WEFT_ASSIGN_OR_RETURN(const CuFunction function, module->Find("weft_attention_combine"));
-  const int64_t blocks = (rows * sizes.value_features + kRoutineThreads - 1) / kRoutineThreads;
-  PreparedLaunch combine(function, GridOf(blocks, device.multiprocessors()));
+  PreparedLaunch combine(function,
+                         GridOfElements(rows * sizes.value_features, device.multiprocessors()));
   combine.AddScratch(scratch);
-  combine.AddOperand(last, 0, result);
+  AddOperand(request, last, &combine);
   combine.AddStruct(BytesOf(sizes));
-  code->AddLaunch(std::move(combine));
+  code->Add(module, std::move(combine));
   return code;
 }
 

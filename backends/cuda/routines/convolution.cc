@@ -15,7 +15,6 @@
 #include "backends/cuda/routines/epilogue.h"
 #include "backends/cuda/routines/joined_dims.h"
 #include "backends/cuda/routines/routine_code.h"
-#include "backends/runtime/step_names.h"
 #include "base/status_macros.h"
 #include "graph/ir/attrs.h"
 
@@ -131,14 +130,20 @@ bool HasColumnGroups(const ConvolutionSizes& sizes, const int64_t* row, int64_t 
 // --- Code --------------------------------------------------------------------------------
 
 // Launches of kernels in their order.
-class ConvolutionCode : public StepCode {
+class ConvolutionCode : public RoutineCode {
  public:
   ConvolutionCode(CudaDevice& device, const StepRequest& request)
-      : device_(device), fresh_(request), label_(DescribeStep(request.plan, request.step)) {}
+      : RoutineCode(device, request, "convolution") {}
 
-  // Scratch memory for weights that each launch packs, and behind it for sums of parts.
-  void ReservePacked(int64_t bytes) { packed_bytes_ = RoundUp(bytes, 64); }
-  void ReserveSums(int64_t bytes) { sums_bytes_ = bytes; }
+  // Scratch memory for weights that each launch packs, and for sums of parts.
+  void ReservePacked(int64_t bytes) {
+    packed_bytes_ = bytes;
+    packed_begin_ = ReserveScratch(bytes);
+  }
+  void ReserveSums(int64_t bytes) {
+    sums_bytes_ = bytes;
+    sums_begin_ = ReserveScratch(bytes);
+  }
   // Weights that were packed before.
   void SetPacked(std::shared_ptr<DeviceMemory> packed) { packed_ = std::move(packed); }
 
@@ -146,36 +151,15 @@ class ConvolutionCode : public StepCode {
     if (packed_ != nullptr) {
       launch->AddFixed(packed_->data(), packed_->size());
     } else {
-      launch->AddScratch(packed_bytes_);
+      launch->AddScratch(packed_bytes_, packed_begin_);
     }
   }
-  void AddSums(PreparedLaunch* launch) const { launch->AddScratch(sums_bytes_, packed_bytes_); }
-
-  void Add(std::shared_ptr<const CudaModule> module, PreparedLaunch launch) {
-    modules_.push_back(std::move(module));
-    launches_.push_back(std::move(launch));
-  }
-
-  absl::Status Launch(const LaunchMemory& memory) override {
-    fresh_.Forget(device_, memory);
-    device_.Forget(RangeOf(memory.scratch, {0, scratch_bytes()}));
-    for (PreparedLaunch& launch : launches_) {
-      WEFT_RETURN_IF_ERROR(launch.Submit(device_, memory, label_));
-    }
-    return absl::OkStatus();
-  }
-  int64_t scratch_bytes() const override { return packed_bytes_ + sums_bytes_; }
-  const char* runner() const override { return "library"; }
-  std::string routine() const override { return "convolution"; }
+  void AddSums(PreparedLaunch* launch) const { launch->AddScratch(sums_bytes_, sums_begin_); }
 
  private:
-  CudaDevice& device_;
-  const FreshResults fresh_;
-  const std::string label_;
-  std::vector<std::shared_ptr<const CudaModule>> modules_;
-  std::vector<PreparedLaunch> launches_;
   std::shared_ptr<DeviceMemory> packed_;
-  int64_t packed_bytes_ = 0, sums_bytes_ = 0;
+  int64_t packed_bytes_ = 0, packed_begin_ = 0;
+  int64_t sums_bytes_ = 0, sums_begin_ = 0;
 };
 
 // A step that is made.
@@ -192,22 +176,12 @@ struct Making {
   bool transposed = false;
 };
 
-void AddOperand(const Making& making, int operand, PreparedLaunch* launch) {
-  const StepRequest& request = making.request;
-  const auto args = static_cast<int>(request.args.size());
-  const RunView absent;
-  const RunView& view = operand < 0      ? absent
-                        : operand < args ? request.args[operand]
-                                         : request.results[operand - args];
-  launch->AddOperand(operand, 0, ExtentOf(request, view));
-}
-
 // The bias, the result, and what the epilogue reads.
 void AddEnd(const Making& making, PreparedLaunch* launch) {
-  AddOperand(making, making.bias, launch);
-  AddOperand(making, static_cast<int>(making.request.args.size()), launch);
+  AddOperand(making.request, making.bias, launch);
+  AddOperand(making.request, static_cast<int>(making.request.args.size()), launch);
   for (const EpilogueOperand& operand : making.epilogue.operands) {
-    AddOperand(making, operand.arg, launch);
+    AddOperand(making.request, operand.arg, launch);
   }
 }
 
@@ -248,7 +222,7 @@ absl::Status AddKernel(const Making& making, const std::string& text, const char
 }
 
 LaunchShape GridOfElements(const Making& making, int64_t elements) {
-  return GridOf(CeilDiv(elements, kRoutineThreads), making.context.device.multiprocessors());
+  return cuda::GridOfElements(elements, making.context.device.multiprocessors());
 }
 
 // The address of the weights if they are constant, else null.
@@ -282,7 +256,7 @@ absl::Status AddPack(const Making& making, const ConvolutionForm& form,
     Making pack = making;
     pack.sizes = sizes;
     return AddKernel(pack, text, "weft_convolution_pack", shape, code, [&](PreparedLaunch* launch) {
-      AddOperand(making, 1, launch);
+      AddOperand(making.request, 1, launch);
       code->AddPacked(launch);
     });
   }
@@ -333,7 +307,7 @@ absl::Status AddProduct(const Making& making, const ConvolutionForm& form, Convo
   }
   WEFT_RETURN_IF_ERROR(
       AddKernel(making, text, "weft_convolution", shape, code, [&](PreparedLaunch* launch) {
-        AddOperand(making, 0, launch);
+        AddOperand(making.request, 0, launch);
         code->AddPacked(launch);
         code->AddSums(launch);
         AddEnd(making, launch);
@@ -428,7 +402,7 @@ absl::Status AddDepthwise(const Making& making, const ConvolutionForm& form,
       sizes.rows / sizes.out[2] * runs * (sizes.groups / ConvolutionGroup(form.dtype));
   return AddKernel(making, text, "weft_convolution", GridOfElements(making, threads), code,
                    [&](PreparedLaunch* launch) {
-                     AddOperand(making, 0, launch);
+                     AddOperand(making.request, 0, launch);
                      code->AddPacked(launch);
                      AddEnd(making, launch);
                    });
@@ -439,8 +413,8 @@ absl::Status AddDirect(const Making& making, ConvolutionForm form, ConvolutionCo
   return AddKernel(making, DirectConvolutionUnit(form, making.end()), "weft_convolution",
                    GridOfElements(making, making.request.results[0].numel()), code,
                    [&](PreparedLaunch* launch) {
-                     AddOperand(making, 0, launch);
-                     AddOperand(making, 1, launch);
+                     AddOperand(making.request, 0, launch);
+                     AddOperand(making.request, 1, launch);
                      AddEnd(making, launch);
                    });
 }

@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -53,11 +52,14 @@ absl::StatusOr<std::unique_ptr<StepCode>> MakeCopy(const RoutineContext& context
   WEFT_ASSIGN_OR_RETURN(const CopySizes sizes, CopyOf(from, to, &bytes));
   WEFT_ASSIGN_OR_RETURN(const auto module, context.units.Find(CopyUnit()));
   WEFT_ASSIGN_OR_RETURN(const CuFunction function, module->Find(absl::StrCat("weft_copy", bytes)));
-  const int64_t blocks = (sizes.points + kRoutineThreads - 1) / kRoutineThreads;
-  return std::make_unique<RoutineCode>(
-      device, module, function, GridOf(blocks, device.multiprocessors()), std::vector<int>{0, 1},
-      std::vector<Extent>{ExtentOf(from), ExtentOf(to)}, BytesOf(sizes), std::nullopt, "",
-      "a copy");
+  auto code = std::make_unique<RoutineCode>(device);
+  if (sizes.points == 0) return code;
+  PreparedLaunch launch(function, GridOfElements(sizes.points, device.multiprocessors()));
+  launch.AddOperand(0, 0, ExtentOf(from));
+  launch.AddOperand(1, 0, ExtentOf(to));
+  launch.AddStruct(BytesOf(sizes));
+  code->Add(module, std::move(launch));
+  return code;
 }
 
 }  // namespace weft::cuda

@@ -16,7 +16,6 @@
 #include "backends/cuda/routines/matmul_choice.h"
 #include "backends/cuda/routines/matmul_unit.h"
 #include "backends/cuda/routines/routine_code.h"
-#include "backends/runtime/step_names.h"
 #include "base/status_macros.h"
 #include "graph/ir/op_def.h"
 
@@ -213,42 +212,6 @@ MatmulProblem ProblemOf(const Sizes& all, const RunView& a, const RunView& b,
   return problem;
 }
 
-// Launches the kernel, and the one that adds the parts of k, if there are several.
-class MatmulCode : public StepCode {
- public:
-  MatmulCode(CudaDevice& device, std::shared_ptr<const CudaModule> module,
-             std::vector<PreparedLaunch> launches, int64_t parts_bytes, double operand_error,
-             FreshResults fresh, std::string label)
-      : device_(device),
-        module_(std::move(module)),
-        launches_(std::move(launches)),
-        parts_bytes_(parts_bytes),
-        operand_error_(operand_error),
-        fresh_(std::move(fresh)),
-        label_(std::move(label)) {}
-
-  absl::Status Launch(const LaunchMemory& memory) override {
-    if (!launches_.empty()) fresh_.Forget(device_, memory);
-    for (PreparedLaunch& launch : launches_) {
-      WEFT_RETURN_IF_ERROR(launch.Submit(device_, memory, label_));
-    }
-    return absl::OkStatus();
-  }
-  int64_t scratch_bytes() const override { return parts_bytes_; }
-  const char* runner() const override { return "library"; }
-  std::string routine() const override { return "matmul"; }
-  double operand_error() const override { return operand_error_; }
-
- private:
-  CudaDevice& device_;
-  const std::shared_ptr<const CudaModule> module_;
-  std::vector<PreparedLaunch> launches_;
-  const int64_t parts_bytes_;
-  const double operand_error_;
-  const FreshResults fresh_;
-  const std::string label_;
-};
-
 // The argument that is the bias of `linear`; -1: none. Arguments of the epilogue follow.
 int BiasOf(const StepRequest& request) {
   size_t own = request.args.size();
@@ -309,23 +272,23 @@ absl::StatusOr<std::unique_ptr<StepCode>> MakeMatmul(const RoutineContext& conte
   bytes += BytesOf(MatmulOperand());
   const bool reads_less = choice.kernel.form == MatmulForm::kTf32;
   const double error = !reads_less ? 0 : choice.kernel.products == 3 ? 0x1p-21 : 0x1p-11;
-  std::vector<PreparedLaunch> launches;
+  auto code = std::make_unique<RoutineCode>(device, request, "matmul");
+  code->ReserveScratch(parts_bytes);
+  code->set_operand_error(error);
   const auto add = [&](CuFunction f, const LaunchShape& shape) {
-    PreparedLaunch& launch = launches.emplace_back(f, shape);
-    const auto operand = [&](int arg, const RunView& view) {
-      launch.AddOperand(arg, 0, ExtentOf(request, view));
-    };
-    operand(a == &left ? 0 : 1, *a);
-    operand(a == &left ? 1 : 0, *b);
-    operand(has_bias ? 2 : -1, bias);
-    operand(static_cast<int>(request.args.size()), result);
+    PreparedLaunch launch(f, shape);
+    AddOperand(request, a == &left ? 0 : 1, &launch);
+    AddOperand(request, a == &left ? 1 : 0, &launch);
+    AddOperand(request, has_bias ? 2 : -1, &launch);
+    AddOperand(request, static_cast<int>(request.args.size()), &launch);
     if (parts_bytes > 0) {
       launch.AddScratch(parts_bytes);
     } else {
       launch.AddOperand(-1, 0, {});
     }
-    for (const EpilogueOperand& e : epilogue.operands) operand(e.arg, request.args[e.arg]);
+    for (const EpilogueOperand& e : epilogue.operands) AddOperand(request, e.arg, &launch);
     launch.AddStruct(bytes);
+    code->Add(module, std::move(launch));
   };
   if (choice.blocks > 0) {
     LaunchShape shape = GridOf(choice.blocks, device.multiprocessors());
@@ -333,12 +296,9 @@ absl::StatusOr<std::unique_ptr<StepCode>> MakeMatmul(const RoutineContext& conte
     shape.shared_bytes = static_cast<unsigned>(choice.kernel.shared_bytes());
     WEFT_RETURN_IF_ERROR(device.AllowShared(function, static_cast<int>(shape.shared_bytes)));
     add(function, shape);
-    const int64_t blocks = (numel + kRoutineThreads - 1) / kRoutineThreads;
-    if (parts_bytes > 0) add(finish, GridOf(blocks, device.multiprocessors()));
+    if (parts_bytes > 0) add(finish, GridOfElements(numel, device.multiprocessors()));
   }
-  return std::make_unique<MatmulCode>(device, module, std::move(launches), parts_bytes, error,
-                                      FreshResults(request),
-                                      DescribeStep(request.plan, request.step));
+  return code;
 }
 
 }  // namespace weft::cuda

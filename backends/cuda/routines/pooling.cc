@@ -8,7 +8,6 @@
 #include "absl/status/status.h"
 #include "backends/cuda/routines/pooling_unit.h"
 #include "backends/cuda/routines/routine_code.h"
-#include "backends/runtime/step_names.h"
 #include "base/status_macros.h"
 #include "graph/ir/attrs.h"
 
@@ -76,14 +75,16 @@ absl::StatusOr<std::unique_ptr<StepCode>> MakePooling(const RoutineContext& cont
   WEFT_ASSIGN_OR_RETURN(const auto module, context.units.Find(maxima ? MaxPoolingUnit(x.dtype)
                                                                      : AvgPoolingUnit(x.dtype)));
   WEFT_ASSIGN_OR_RETURN(const CuFunction function, module->Find("weft_pooling"));
+  auto code = std::make_unique<RoutineCode>(context.device, request, "pooling");
+  if (y.numel() == 0) return code;
+  PreparedLaunch launch(function, GridOfElements(y.numel(), context.device.multiprocessors()));
   const int result = static_cast<int>(request.args.size());
-  std::vector<Extent> extents = {ExtentOf(request, x), ExtentOf(request, y), Extent()};
-  if (indices) extents[2] = ExtentOf(request, request.results[1]);
-  const int64_t blocks = (y.numel() + kRoutineThreads - 1) / kRoutineThreads;
-  return std::make_unique<RoutineCode>(
-      context.device, module, function, GridOf(blocks, context.device.multiprocessors()),
-      std::vector<int>{0, result, indices ? result + 1 : -1}, std::move(extents), BytesOf(sizes),
-      FreshResults(request), "pooling", DescribeStep(request.plan, request.step));
+  AddOperand(request, 0, &launch);
+  AddOperand(request, result, &launch);
+  AddOperand(request, indices ? result + 1 : -1, &launch);
+  launch.AddStruct(BytesOf(sizes));
+  code->Add(module, std::move(launch));
+  return code;
 }
 
 }  // namespace weft::cuda

@@ -2,8 +2,13 @@
 
 #include "backends/cuda/routines/attention.h"
 #include "backends/cuda/routines/convolution.h"
+#include "backends/cuda/routines/grid_sampler.h"
+#include "backends/cuda/routines/interpolate.h"
 #include "backends/cuda/routines/matmul.h"
 #include "backends/cuda/routines/pooling.h"
+#include "backends/cuda/routines/scan.h"
+#include "backends/cuda/routines/scatter.h"
+#include "backends/cuda/routines/sort.h"
 
 namespace weft::cuda {
 namespace {
@@ -14,9 +19,22 @@ struct Entry {
 };
 
 constexpr Entry kRoutines[] = {
-    {"avg_pool", MakePooling}, {"convolution", MakeConvolution},
-    {"linear", MakeMatmul},    {"matmul", MakeMatmul},
-    {"max_pool", MakePooling}, {"scaled_dot_product_attention", MakeAttention},
+    {"avg_pool", MakePooling},
+    {"convolution", MakeConvolution},
+    {"cummax", MakeScan},
+    {"cummin", MakeScan},
+    {"cumprod", MakeScan},
+    {"cumsum", MakeScan},
+    {"grid_sampler", MakeGridSampler},
+    {"interpolate", MakeInterpolate},
+    {"linear", MakeMatmul},
+    {"matmul", MakeMatmul},
+    {"max_pool", MakePooling},
+    {"scaled_dot_product_attention", MakeAttention},
+    {"scatter", MakeScatter},
+    {"scatter_nd", MakeScatter},
+    {"sort", MakeSort},
+    {"topk", MakeSort},
 };
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "absl/strings/string_view.h"
 #include "backends/cuda/device/cublaslt.h"
 #include "backends/cuda/device/cuda_device.h"
+#include "backends/cuda/device/index_flags.h"
 #include "backends/cuda/device/modules.h"
 #include "backends/cuda/routines/packed_weights.h"
 #include "backends/runtime/step_launcher.h"
@@ -21,6 +22,7 @@ struct RoutineContext {
   UnitCache& units;
   CublasLt& cublaslt;
   PackedWeights& packed;
+  IndexFlags& flags;
 };
 
 // Code for a library step. Unimplemented: the routine has none for these operands; the message says

@@ -46,6 +46,25 @@ struct Resampling {
   std::vector<std::pair<int64_t, double>> RawTaps(double source) const;
 };
 
+// The resampling of dim `d` by `interpolate` without a region of interest. `attrs` has the op's
+// attributes as methods.
+template <typename Attributes>
+Resampling ResamplingOf(const Attributes& attrs, int d, int64_t in, int64_t out) {
+  const auto& scales = attrs.scales();
+  Resampling r;
+  r.in = in;
+  r.out = out;
+  r.scale = scales.empty() || scales[d] == 0 ? static_cast<double>(out) / static_cast<double>(in)
+                                             : scales[d];
+  r.mode = attrs.mode();
+  r.coordinates = attrs.coordinate_transformation_mode();
+  r.nearest_mode = attrs.nearest_mode();
+  r.cubic_coeff_a = attrs.cubic_coeff_a();
+  r.exclude_outside = attrs.exclude_outside();
+  r.antialias = attrs.antialias();
+  return r;
+}
+
 // Operations for an element of the result: neighbours in `dims` dims, and their weights.
 int64_t SampleFlops(absl::string_view mode, int dims);
 

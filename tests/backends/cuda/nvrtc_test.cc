@@ -22,9 +22,14 @@
 #include "backends/cuda/routines/copy_unit.h"
 #include "backends/cuda/routines/epilogue.h"
 #include "backends/cuda/routines/finish_unit.h"
+#include "backends/cuda/routines/grid_sampler_unit.h"
+#include "backends/cuda/routines/interpolate_unit.h"
 #include "backends/cuda/routines/matmul_choice.h"
 #include "backends/cuda/routines/matmul_unit.h"
 #include "backends/cuda/routines/pooling_unit.h"
+#include "backends/cuda/routines/scan_unit.h"
+#include "backends/cuda/routines/scatter_unit.h"
+#include "backends/cuda/routines/sort_unit.h"
 #include "backends/cuda/target.h"
 #include "gmock/gmock.h"
 #include "graph/ir/module.h"
@@ -181,6 +186,19 @@ TEST_F(CudaNvrtc, CompilesRoutines) {
     ExpectCompiles(FinishUnit(dtype, PlainEpilogue(dtype)), 2);
   }
   ExpectCompiles(CopyUnit(), 5);
+  ExpectCompiles(GridSamplerUnit(GridMode::kBicubic, DType::kF32, DType::kF32), 1);
+  ExpectCompiles(GridSamplerUnit(GridMode::kBilinear, DType::kF16, DType::kF32), 1);
+  ExpectCompiles(GridSamplerUnit(GridMode::kNearest, DType::kF64, DType::kF64), 1);
+  for (const DType dtype : {DType::kBool, DType::kF32, DType::kI64}) {
+    if (dtype != DType::kBool) ExpectCompiles(ScanUnit(ScanKind::kSum, dtype), 3);
+    ExpectCompiles(ScanUnit(ScanKind::kMaximum, dtype), 3);
+    ExpectCompiles(SortUnit(dtype), 3);
+    ExpectCompiles(ScatterUnit(ScatterReduce::kNone, dtype, DType::kI64), 4);
+    ExpectCompiles(ScatterUnit(ScatterReduce::kAdd, dtype, DType::kI32), 3);
+    ExpectCompiles(ScatterUnit(ScatterReduce::kMax, dtype, DType::kI32), 3);
+    ExpectCompiles(InterpolateUnit(dtype, /*moves=*/true), 1);
+    if (IsFloat(dtype)) ExpectCompiles(InterpolateUnit(dtype, /*moves=*/false), 1);
+  }
 }
 
 TEST_F(CudaNvrtc, CompilesAttention) {
