@@ -893,7 +893,7 @@ QUANTIZE = [
      "if (use->user()->Is(ops::observe) || use->user() == use->user()->graph()->return_node() ||",
      "outputs of quantized values are not what other users see"),
     ("observe-borders-by-reciprocal", "backends/cpu/library/library_observe.cc",
-     "if (rest > kNear && rest < 1 - kNear) return bin;", "return bin;",
+     "if (rest > kNear && rest < 1 - kNear) return bin;", "if (rest > -1) return bin;",
      "elements on the border of a bin fall into the one before"),
     ("observe-keeps-infinities", "backends/cpu/library/library_observe.cc",
      "if (std::isfinite(x[i])) finite.Take(x[i]);", "finite.Take(x[i]);",

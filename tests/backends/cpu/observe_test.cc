@@ -56,8 +56,8 @@ TEST(Observe, Histograms) {
       }
       ExpectState(Steps(dims, step), empty, kAttrs);
     }
-    // Thirds: the product with a reciprocal falls below borders on which the quotient lies.
-    ExpectState(Steps(dims, 3.0 / 2048), Histogram(1.5, -1.5), kAttrs);
+    // 1 / 49 is rounded down: a product with it falls below borders on which the quotient lies.
+    ExpectState(Steps(dims, 49.0 / 2048), Histogram(98, -98), kAttrs);
   }
 }
 
