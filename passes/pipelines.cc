@@ -9,6 +9,7 @@
 #include "passes/decompose.h"
 #include "passes/drop_constants.h"
 #include "passes/equalize_channels.h"
+#include "passes/fold_batch_norm.h"
 #include "passes/fold_constants.h"
 #include "passes/fold_scales.h"
 #include "passes/freeze.h"
@@ -41,6 +42,7 @@ constexpr std::unique_ptr<Pass> (*kPasses[])() = {
     CreateDecomposePass,
     CreateDropConstantsPass,
     CreateEqualizeChannelsPass,
+    CreateFoldBatchNormPass,
     CreateFoldConstantsPass,
     CreateFoldScalesPass,
     CreateFreezePass,
@@ -82,6 +84,12 @@ constexpr PipelineRow kPipelines[] = {
      "default,freeze{admit=reassociating},fixpoint(canonicalize,fold_constants,cse,dce)"},
     {"quantize-finish", "From a calibrated module with observers to a quantized one.",
      "quantize_convert{admit=approximate},quantize_finish,dce,drop_constants"},
+    {"quantize-train",
+     "A program for training that computes with what the policy x86 will leave of values and "
+     "weights; quantize-float and quantize-finish come after it.",
+     "default,fold_batch_norm{admit=reassociating},fixpoint(canonicalize,cse,dce),"
+     "quantize_annotate{observer=moving_average},"
+     "quantize_prepare{fake_quantize=true,admit=approximate}"},
     {"autocast-bf16",
      "Inference in bf16 where PyTorch's autocast for CPUs computes in it; before the pipeline of a "
      "target.",

@@ -1,13 +1,11 @@
 #include "passes/quantize_convert.h"
 
-#include <algorithm>
 #include <map>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "graph/ir/annotations.h"
@@ -20,10 +18,12 @@
 #include "graph/ops/support/region.h"
 #include "passes/quantize/choose_params.h"
 #include "passes/quantize/function_graphs.h"
+#include "passes/quantize/insert_fake_quantize.h"
 #include "passes/quantize/observer.h"
 #include "passes/quantize/params_layout.h"
 #include "passes/quantize/region_edit.h"
 #include "passes/quantize/remove_observers.h"
+#include "passes/quantize/replace_reads.h"
 #include "passes/quantize/sites.h"
 
 namespace weft {
@@ -35,77 +35,39 @@ class Converter {
   Converter(Graph& graph, const FunctionGraphs& function, PassContext& context)
       : graph_(graph), function_(function), context_(context) {}
 
-  // Notes on values first: notes on operands then quantize what their users see.
   absl::Status Run(const std::vector<SiteGroup>& groups, const std::vector<GroupParams>& params) {
-    for (const bool values : {true, false}) {
-      for (size_t i = 0; i < groups.size(); ++i) {
-        for (const QuantSite& site : groups[i].sites) {
-          if ((site.user == nullptr) != values) continue;
-          WEFT_RETURN_IF_ERROR(Convert(static_cast<int>(i), groups[i], params[i], site));
-        }
-      }
-    }
+    const auto replace = [&](const QuantRead& read) -> absl::StatusOr<Value*> {
+      const SiteGroup& group = groups[read.group];
+      WEFT_ASSIGN_OR_RETURN(const Quantized q, QuantizedOf(read, group, params[read.group]));
+      return DequantizedFor(read, group, q);
+    };
+    WEFT_ASSIGN_OR_RETURN(const int64_t users, ReplaceReads(graph_, groups, replace));
+    if (users > 0) context_.Count("users", users);
     return absl::OkStatus();
   }
 
  private:
-  absl::Status Convert(int number, const SiteGroup& group, const GroupParams& params,
-                       const QuantSite& site) {
-    if (site.user == nullptr) return ConvertValue(number, group, params, site.value);
-    Value* seen = site.user->operand(site.operand);
-    // The value is one of the group itself.
-    if (made_for_.contains({seen, number})) return absl::OkStatus();
-    WEFT_ASSIGN_OR_RETURN(const Quantized q, QuantizedOf(number, group, params, seen, site.user));
-    WEFT_ASSIGN_OR_RETURN(Value * by, DequantizedFor(number, group, q, seen, site.user));
-    site.user->set_operand(site.operand, by);
-    context_.Count("users");
-    return absl::OkStatus();
-  }
-
-  absl::Status ConvertValue(int number, const SiteGroup& group, const GroupParams& params,
-                            Value* value) {
-    std::vector<std::pair<Node*, int>> uses;
-    for (Use* use = value->first_use(); use != nullptr; use = use->next()) {
-      if (!use->user()->Is(ops::observe)) uses.push_back({use->user(), use->operand_index()});
-    }
-    // Edges to definitions of symbols come after the operands and stay.
-    uses.erase(
-        std::remove_if(uses.begin(), uses.end(),
-                       [](const auto& use) { return use.second >= use.first->num_operands(); }),
-        uses.end());
-    if (uses.empty()) return absl::OkStatus();
-    std::sort(uses.begin(), uses.end(), [](const auto& a, const auto& b) {
-      return std::pair(a.first->id(), a.second) < std::pair(b.first->id(), b.second);
-    });
-    Node* before = value->node() == nullptr ? graph_.first_node() : value->node()->next();
-    WEFT_ASSIGN_OR_RETURN(const Quantized q, QuantizedOf(number, group, params, value, before));
-    for (const auto& [user, operand] : uses) {
-      WEFT_ASSIGN_OR_RETURN(Value * by, DequantizedFor(number, group, q, value, user));
-      user->set_operand(operand, by);
-      context_.Count("users");
-    }
-    return absl::OkStatus();
-  }
-
   struct Quantized {
     Value* value = nullptr;
     ScaleOperands scales;
   };
 
-  // Made once for a value and group, before `before`, which is its first user.
-  absl::StatusOr<Quantized> QuantizedOf(int number, const SiteGroup& group,
-                                        const GroupParams& params, Value* value, Node* before) {
-    const auto [it, added] = quantized_.try_emplace({value, number});
+  // Made once for a value and group.
+  absl::StatusOr<Quantized> QuantizedOf(const QuantRead& read, const SiteGroup& group,
+                                        const GroupParams& params) {
+    Value* value = read.value;
+    const auto [it, added] = quantized_.try_emplace({value, read.group});
     if (!added) return it->second;
     if (!context_.StartRewrite({NumericContract::kApproximate, "quantize", ""})) {
       it->second.value = nullptr;
       return it->second;
     }
-    Builder b(&graph_, before);
-    b.set_provenance((value->node() != nullptr ? value->node() : before)->provenance());
+    Builder b(&graph_, read.before);
+    b.set_provenance((value->node() != nullptr ? value->node() : read.before)->provenance());
     Quantized made;
-    made.scales = group.spec.dynamic ? BuildDynamicScales(b, group.spec, value)
-                                     : ConstantScales(number, group.spec, params);
+    made.scales = group.spec.dynamic || ComputesParams(group)
+                      ? BuildDynamicScales(b, group.spec, value)
+                      : ConstantScales(read.group, group.spec, params);
     if (b.status().ok()) {
       made.value = BuildQuantize(b, group.spec, SourceOf(b, value), made.scales);
     }
@@ -114,7 +76,7 @@ class Converter {
                           absl::StrCat(ToString(group.sites[0]), ": ", b.status().message()));
     }
     context_.Count(group.spec.dynamic ? "dynamic" : params.weight ? "weights" : "values");
-    quantized_[{value, number}] = made;
+    quantized_[{value, read.group}] = made;
     return made;
   }
 
@@ -137,16 +99,15 @@ class Converter {
 
   // One for each user, which may have the value as several operands; the value itself where it is
   // not quantized.
-  absl::StatusOr<Value*> DequantizedFor(int number, const SiteGroup& group, const Quantized& q,
-                                        Value* value, Node* user) {
-    if (q.value == nullptr) return value;
-    const auto [it, added] = dequantized_.try_emplace({q.value, user});
+  absl::StatusOr<Value*> DequantizedFor(const QuantRead& read, const SiteGroup& group,
+                                        const Quantized& q) {
+    if (q.value == nullptr) return read.value;
+    const auto [it, added] = dequantized_.try_emplace({q.value, read.user});
     if (!added) return it->second;
-    Builder b(&graph_, user);
-    b.set_provenance(user->provenance());
-    it->second = BuildDequantize(b, group.spec, q.value, q.scales, value->type().dtype());
+    Builder b(&graph_, read.user);
+    b.set_provenance(read.user->provenance());
+    it->second = BuildDequantize(b, group.spec, q.value, q.scales, read.value->type().dtype());
     WEFT_RETURN_IF_ERROR(b.status());
-    made_for_.insert({it->second, number});
     return it->second;
   }
 
@@ -155,8 +116,6 @@ class Converter {
   PassContext& context_;
   absl::flat_hash_map<std::pair<const Value*, int>, Quantized> quantized_;
   absl::flat_hash_map<std::pair<const Value*, const Node*>, Value*> dequantized_;
-  // Dequantized values with their groups.
-  absl::flat_hash_set<std::pair<const Value*, int>> made_for_;
   std::map<int, ScaleOperands> scales_;
 };
 
@@ -221,6 +180,8 @@ class QuantizeConvertPass : public Pass {
     const FunctionGraphs function(graph);
     std::vector<Graph*> converted;
     for (Graph* part : function.graphs()) {
+      const int64_t fake = RemoveFakeQuantize(*part);
+      if (fake > 0) context.Count("fake", fake);
       WEFT_ASSIGN_OR_RETURN(const std::vector<SiteGroup> groups, CollectSites(*part, &function));
       if (groups.empty()) continue;
       if (!context.Admits(NumericContract::kApproximate)) {

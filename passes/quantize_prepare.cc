@@ -19,6 +19,7 @@
 #include "graph/ops/quant.h"
 #include "graph/ops/quant/observer_state.h"
 #include "passes/quantize/function_graphs.h"
+#include "passes/quantize/insert_fake_quantize.h"
 #include "passes/quantize/observer_plan.h"
 #include "passes/quantize/region_edit.h"
 #include "passes/quantize/sites.h"
@@ -49,6 +50,8 @@ class Preparer {
     }
     return absl::OkStatus();
   }
+
+  const SeenStates& seen() const { return seen_; }
 
  private:
   // The states that a nested graph is given, and where its outputs lack them.
@@ -83,19 +86,21 @@ class Preparer {
       PlannedState& state = plan_.states[k];
       if (state.graph != &graph) continue;
       std::stable_sort(state.plan.values.begin(), state.plan.values.end(), before);
-      WEFT_RETURN_IF_ERROR(ObserveAll(state.plan, graph, &values_[k]));
+      WEFT_RETURN_IF_ERROR(ObserveAll(state, graph, &values_[k]));
       Mark(state);
     }
     return absl::OkStatus();
   }
 
-  static absl::Status ObserveAll(const ObserverPlan& plan, Graph& graph, Value** state) {
+  absl::Status ObserveAll(const PlannedState& planned, Graph& graph, Value** state) {
+    const ObserverPlan& plan = planned.plan;
     for (Value* value : plan.values) {
       Node* after = value->node();
       Builder b(&graph, after == nullptr ? graph.first_node() : after->next());
       if (after != nullptr) b.set_provenance(after->provenance());
       *state = ops::BuildObserve(b, value, *state, plan.statistic, plan.axis);
       WEFT_RETURN_IF_ERROR(b.status());
+      seen_[{value, planned.name}] = *state;
     }
     return absl::OkStatus();
   }
@@ -167,23 +172,48 @@ class Preparer {
   std::vector<int> inputs_;
   std::vector<Value*> values_;
   absl::flat_hash_map<const Graph*, NestedStates> nested_;
+  SeenStates seen_;
 };
+
+absl::Status FakeQuantize(const FunctionGraphs& function, const SeenStates& seen,
+                          PassContext& context) {
+  for (Graph* graph : function.graphs()) {
+    WEFT_ASSIGN_OR_RETURN(const std::vector<SiteGroup> groups, CollectSites(*graph, &function));
+    WEFT_RETURN_IF_ERROR(InsertFakeQuantize(*graph, groups, seen, context));
+  }
+  return absl::OkStatus();
+}
 
 class QuantizePreparePass : public Pass {
  public:
+  explicit QuantizePreparePass(const QuantizePrepareOptions& options) : options_(options) {}
   absl::string_view name() const override { return "quantize_prepare"; }
   absl::string_view doc() const override {
     return "Adds observers, whose states are inputs, for the values that are to be quantized.";
   }
+  void VisitOptions(OptionVisitor& visitor) override {
+    visitor.Visit("fake_quantize", &options_.fake_quantize,
+                  "read values as they are after quantization: for training");
+  }
+  NumericContract max_contract() const override { return NumericContract::kApproximate; }
   bool ChangesInputs() const override { return true; }
   absl::Status Run(Module& module, PassContext& context) override {
+    if (options_.fake_quantize && !context.Admits(NumericContract::kApproximate)) {
+      return absl::FailedPreconditionError(
+          "fake quantization changes numbers: the pipeline has to say "
+          "quantize_prepare{fake_quantize=true,admit=approximate}");
+    }
     for (const auto& graph : module.functions()) {
       FunctionGraphs function(*graph);
       WEFT_ASSIGN_OR_RETURN(StatePlan plan, PlanStates(function));
       for (const auto& [nested, group] : plan.closed) LeaveAlone(*nested, group, context);
-      if (plan.states.empty() || !context.StartRewrite({NumericContract::kBitExact})) continue;
-      WEFT_RETURN_IF_ERROR(Preparer(function, plan).Run());
-      context.Count("observers", static_cast<int64_t>(plan.states.size()));
+      Preparer preparer(function, plan);
+      if (!plan.states.empty() && context.StartRewrite({NumericContract::kBitExact})) {
+        WEFT_RETURN_IF_ERROR(preparer.Run());
+        context.Count("observers", static_cast<int64_t>(plan.states.size()));
+      }
+      if (!options_.fake_quantize) continue;
+      WEFT_RETURN_IF_ERROR(FakeQuantize(function, preparer.seen(), context));
     }
     return absl::OkStatus();
   }
@@ -202,12 +232,16 @@ class QuantizePreparePass : public Pass {
     }
     ClearNotes(&graph, kQuantNoteKey);
   }
+
+  QuantizePrepareOptions options_;
 };
 
 }  // namespace
 
-std::unique_ptr<Pass> CreateQuantizePreparePass() {
-  return std::make_unique<QuantizePreparePass>();
+std::unique_ptr<Pass> CreateQuantizePreparePass(const QuantizePrepareOptions& options) {
+  return std::make_unique<QuantizePreparePass>(options);
 }
+
+std::unique_ptr<Pass> CreateQuantizePreparePass() { return CreateQuantizePreparePass({}); }
 
 }  // namespace weft

@@ -25,6 +25,7 @@ struct Options {
   bool small = false;
   bool list = false;
   bool written_attention = false;
+  bool write_back = false;
   std::string inputs;
   std::vector<std::string> input_sizes;
   int64_t seed = 0;
@@ -47,6 +48,7 @@ FlagSet MakeFlags(Options* o) {
   flags.Bool("small", &o->small, "Few, narrow layers");
   flags.Bool("written-attention", &o->written_attention,
              "Write attention as small ops, as exporters do");
+  flags.Bool("write-back", &o->write_back, "Write updated state to its inputs (.weft files alone)");
   flags.Int("seed", &o->seed, "N", "Seed of weights and inputs. Default: 0");
   flags.IntBetween("opset", &o->opset, 17, 21, "N", "ONNX opset, 17 to 21. Default: 17");
   flags.String("inputs", &o->inputs, "DIR", "Also write inputs for a run to DIR/<name>.npy");
@@ -83,6 +85,7 @@ absl::StatusOr<int> Run(const Options& o, const std::vector<std::string>& positi
   options.static_sizes = o.static_sizes;
   options.small = o.small;
   options.written_attention = o.written_attention;
+  options.write_back = o.write_back;
   options.seed = static_cast<uint64_t>(o.seed);
   WEFT_ASSIGN_OR_RETURN(auto model, models::BuildModel(o.model, options));
   SaveOptions save;

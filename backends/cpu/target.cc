@@ -21,8 +21,8 @@ namespace {
 constexpr absl::string_view kTarget = R"(
 target cpu {
   composites = [convolution_integer, dequantize_linear, gelu, group_norm, linear, log_softmax,
-                matmul_integer, matmul_nbits, native_layer_norm, nll_loss, quantize_linear,
-                rms_norm, scaled_dot_product_attention, silu, softmax, stft, fused]
+                matmul_integer, matmul_nbits, native_layer_norm, nll_loss, observe,
+                quantize_linear, rms_norm, scaled_dot_product_attention, silu, softmax, stft, fused]
   routine quantized_matmul {
     ops = [matmul_integer]
     strided = [0, 1]
@@ -130,6 +130,10 @@ target cpu {
     ops = [roll]
     dtypes = [bool, i8, u8, i16, u16, i32, u32, i64, u64, f16, bf16, f32, f64, c64]
     contract = "bit-exact"
+  }
+  routine observe {
+    ops = [observe]
+    dtypes = [f32, f16, bf16]
   }
   routine fold {
     ops = [col2im]

@@ -16,6 +16,9 @@ absl::StatusOr<Model> BuildBert(const ModelOptions& options);
 absl::StatusOr<Model> BuildMiniLm(const ModelOptions& options);
 absl::StatusOr<Model> BuildGpt2(const ModelOptions& options);
 
+// llama.cc
+absl::StatusOr<Model> BuildLlama(const ModelOptions& options);
+
 // recommender.cc
 absl::StatusOr<Model> BuildDlrm(const ModelOptions& options);
 

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "graph/ir/value.h"
 #include "graph/ops/ops.h"
 
 namespace weft::models {
@@ -108,14 +109,27 @@ Value* HideFuture(Net& net, Value* scores, SymInt length) {
   return net.Op(ops::where, {seen, scores, lowest});
 }
 
+// Every head of keys or values once for each head of queries that reads it.
+Value* RepeatHeads(Net& net, Value* x, const AttentionShape& shape) {
+  if (x == nullptr || shape.key_heads == 0) return x;
+  const SymInt length = x->type().dim(2);
+  const SymInt repeats = shape.heads / shape.key_heads;
+  x = Reshape(net, x, {shape.batch, shape.key_heads, 1, length, shape.head_size});
+  x = net.Op(ops::expand, {x},
+             {{"size", Dims{shape.batch, shape.key_heads, repeats, length, shape.head_size}}});
+  return Reshape(net, x, {shape.batch, shape.heads, length, shape.head_size});
+}
+
 }  // namespace
 
 Value* Attention(Net& net, Value* query, Value* key, Value* value, Value* mask, bool is_causal,
                  const AttentionShape& shape) {
   if (!net.options().written_attention) {
     return net.Op(ops::scaled_dot_product_attention, {query, key, value, mask},
-                  {{"is_causal", is_causal}});
+                  {{"is_causal", is_causal}, {"enable_gqa", shape.key_heads != 0}});
   }
+  key = RepeatHeads(net, key, shape);
+  value = RepeatHeads(net, value, shape);
   Value* turned = Permute(net, key, {0, 1, 3, 2});
   const double root = std::sqrt(static_cast<double>(shape.head_size));
   Value* scores = net.Op(ops::matmul, {query, turned});

@@ -57,6 +57,7 @@ Value* GlobalAveragePool(Net& net, Value* x);
 struct AttentionShape {
   SymInt batch, length;
   int64_t heads, head_size;
+  int64_t key_heads = 0;  // Each for several heads of queries; 0: as many as there are of those.
   int64_t hidden() const { return heads * head_size; }
 };
 // [batch, length, hidden] to [batch, heads, length, head_size], and back.

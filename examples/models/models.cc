@@ -26,6 +26,7 @@ constexpr ModelEntry kModels[] = {
     {"bert", "BERT-base: 12 layers of 768, i64[batch, sequence]", BuildBert},
     {"minilm", "MiniLM: 6 layers of 384, i64[batch, sequence]", BuildMiniLm},
     {"gpt2", "GPT-2 small with its head, i64[batch, sequence]", BuildGpt2},
+    {"llama", "SmolLM-135M, a token a step, i64[batch, 1] and its cache", BuildLlama},
     {"mlp", "1024-4096-1024 with GELU, f32[batch, 1024]", BuildMlp},
     {"dlrm", "13 dense features and 26 embedding bags, batch", BuildDlrm},
     {"norm_chain", "x + gelu(layer_norm(x)), f32[rows, 1024]", BuildNormChain},

@@ -65,8 +65,12 @@ class Chooser {
   absl::StatusOr<GroupParams> Choose(const SiteGroup& group) const {
     GroupParams chosen;
     const QuantSpec& spec = group.spec;
-    chosen.weight = group.sites[0].weight != nullptr;
+    chosen.weight = group.sites[0].weight != nullptr || ComputesParams(group);
     if (spec.dynamic) return chosen;
+    if (ComputesParams(group)) {
+      WEFT_RETURN_IF_ERROR(CheckOneWeight(group));
+      return chosen;
+    }
     for (const QuantSite& site : group.sites) {
       WEFT_ASSIGN_OR_RETURN(std::vector<int64_t> dims, DimsOfScales(spec, site.value->type()));
       if (site.value != group.sites[0].value && dims != chosen.dims) {

@@ -14,7 +14,7 @@ namespace weft {
 
 // The parameters of one group.
 struct GroupParams {
-  // None where they are computed at run time.
+  // None where they are computed at run time or from weights in the program.
   QuantParams params;
   // The dims of the scales.
   std::vector<int64_t> dims;

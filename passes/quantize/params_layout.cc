@@ -10,6 +10,7 @@
 #include "graph/ir/value.h"
 #include "graph/ops/elementwise.h"
 #include "graph/ops/quant.h"
+#include "graph/ops/shape.h"
 #include "graph/tensor/tensor.h"
 
 namespace weft {
@@ -24,6 +25,27 @@ bool HasWholeRange(const QuantSpec& spec) {
 ScaleLayout LayoutFor(const QuantSpec& spec, const Value* value) {
   const auto layout = LayoutOfScales(spec, value->type().rank());
   return layout.ok() ? *layout : ScaleLayout();
+}
+
+// The integers that the spec allows, where these are fewer than those of its dtype.
+struct NarrowRange {
+  std::optional<int64_t> low, high;
+};
+
+NarrowRange NarrowRangeOf(const QuantSpec& spec) {
+  if (HasWholeRange(spec)) return {};
+  return {spec.quant_min, spec.quant_max};
+}
+
+ScaleOperands BuildChosenScales(Builder& b, const QuantSpec& spec, Value* value,
+                                std::optional<int64_t> axis, const ScaleLayout& layout) {
+  const NarrowRange range = NarrowRangeOf(spec);
+  const char* scheme = spec.scheme == QuantScheme::kSymmetric ? "symmetric" : "affine";
+  const std::vector<Value*> made =
+      ops::BuildChooseQparams(b, value, spec.dtype, range.low, range.high, scheme, spec.eps, axis,
+                              layout.block_size, layout.block_shape);
+  if (made.size() < 2) return {};
+  return {made[0], made[1]};
 }
 
 }  // namespace
@@ -78,19 +100,18 @@ ScaleOperands BuildScales(Builder& b, const QuantSpec& spec, const QuantParams& 
 
 ScaleOperands BuildDynamicScales(Builder& b, const QuantSpec& spec, Value* value) {
   const ScaleLayout layout = LayoutFor(spec, value);
-  const bool symmetric = spec.scheme == QuantScheme::kSymmetric;
-  const bool whole = HasWholeRange(spec);
-  std::optional<int64_t> axis, low, high;
+  std::optional<int64_t> axis;
   if (spec.granularity == QuantGranularity::kAxis || layout.block_size > 0) axis = layout.axis;
-  if (!whole) {
-    low = spec.quant_min;
-    high = spec.quant_max;
+  return BuildChosenScales(b, spec, value, axis, layout);
+}
+
+ScaleOperands BuildScalesOfState(Builder& b, const QuantSpec& spec, Value* state) {
+  if (state->type().dtype() != DType::kF32) {  // A histogram: counts follow.
+    state = ops::BuildConvert(b, ops::BuildSlice(b, state, 0, 0, 2), DType::kF32);
   }
-  const std::vector<Value*> made =
-      ops::BuildChooseQparams(b, value, spec.dtype, low, high, symmetric ? "symmetric" : "affine",
-                              spec.eps, axis, layout.block_size, layout.block_shape);
-  if (made.size() < 2) return {};
-  return {made[0], made[1]};
+  std::optional<int64_t> axis;
+  if (spec.granularity == QuantGranularity::kAxis) axis = 1;
+  return BuildChosenScales(b, spec, state, axis, {});
 }
 
 Value* BuildQuantize(Builder& b, const QuantSpec& spec, Value* value, const ScaleOperands& scales) {
@@ -108,6 +129,14 @@ Value* BuildDequantize(Builder& b, const QuantSpec& spec, Value* quantized,
   const ScaleLayout layout = LayoutFor(spec, quantized);
   return ops::BuildDequantizeLinear(b, quantized, scales.scale, scales.zero_point, dtype,
                                     layout.axis, layout.block_size, layout.block_shape);
+}
+
+Value* BuildFakeQuantize(Builder& b, const QuantSpec& spec, Value* value,
+                         const ScaleOperands& scales) {
+  const ScaleLayout layout = LayoutFor(spec, value);
+  const NarrowRange range = NarrowRangeOf(spec);
+  return ops::BuildFakeQuantize(b, value, scales.scale, scales.zero_point, spec.dtype, range.low,
+                                range.high, layout.axis, layout.block_size, layout.block_shape);
 }
 
 }  // namespace weft

@@ -39,11 +39,16 @@ ScaleOperands BuildScales(Builder& b, const QuantSpec& spec, const QuantParams& 
                           const std::vector<int64_t>& dims);
 // Scales and zero points that are computed from the value at run time.
 ScaleOperands BuildDynamicScales(Builder& b, const QuantSpec& spec, Value* value);
+// The same from the least and the largest element that an observer's state has (observer_state.h).
+ScaleOperands BuildScalesOfState(Builder& b, const QuantSpec& spec, Value* state);
 
 // quantize_linear, and a clamp where the spec's range is not the whole one of its dtype.
 Value* BuildQuantize(Builder& b, const QuantSpec& spec, Value* value, const ScaleOperands& scales);
 Value* BuildDequantize(Builder& b, const QuantSpec& spec, Value* quantized,
                        const ScaleOperands& scales, DType dtype);
+// What both leave of the value.
+Value* BuildFakeQuantize(Builder& b, const QuantSpec& spec, Value* value,
+                         const ScaleOperands& scales);
 
 }  // namespace weft
 

@@ -48,7 +48,7 @@ op convolution(activation, tensor_weight) -> activation where transposed=true
 op linear(activation, weight) -> activation
 op matmul(activation, weight axis=-1) -> activation where matrices
 op matmul(activation, activation) -> activation
-op add(activation, activation) -> activation
+op add(activation, activation) -> activation where same_shape
 op mul(activation, activation) -> activation
 fuse convolution + relu|clamp|hardtanh
 fuse linear + relu|clamp|hardtanh

@@ -13,6 +13,7 @@
 #include "graph/ir/graph.h"
 #include "graph/ir/module.h"
 #include "graph/ir/node.h"
+#include "graph/ir/op_def.h"
 #include "passes/quantize/function_graphs.h"
 
 namespace weft {
@@ -34,6 +35,27 @@ const HostTensor* WeightOf(const Graph& graph, const FunctionGraphs* function, c
   return weight ? &outer.module().constants().tensor(info.initial) : nullptr;
 }
 
+// A weight behind more nodes than these is taken for an activation.
+constexpr int kMaxWeightNodes = 32;
+
+// Whether the value is a weight or is computed from weights alone, by at most `nodes` nodes of the
+// graph.
+bool IsComputed(const Graph& graph, const FunctionGraphs* function, const Value* value,
+                int* nodes) {
+  if (WeightOf(graph, function, value) != nullptr) return true;
+  const Node* node = value->node();
+  if (node == nullptr || !node->op().is_pure() || node->num_regions() > 0 || --*nodes < 0) {
+    return false;
+  }
+  int read = 0;
+  for (int i = 0; i < node->num_operands(); ++i) {
+    if (!node->has_operand(i)) continue;
+    if (!IsComputed(graph, function, node->operand(i), nodes)) return false;
+    ++read;
+  }
+  return read > 0;
+}
+
 class Collector {
  public:
   Collector(const Graph& graph, const FunctionGraphs* function)
@@ -44,6 +66,8 @@ class Collector {
     if (!note) return absl::OkStatus();
     QuantSite site = {place.quantized(), place.user, place.operand};
     site.weight = WeightOf(graph_, function_, site.value);
+    int nodes = kMaxWeightNodes;
+    site.computed = site.weight == nullptr && IsComputed(graph_, function_, site.value, &nodes);
     const std::string key = note->group < 0
                                 ? absl::StrCat("%", site.value->id(), " ", ToText(note->spec))
                                 : absl::StrCat(note->group);
@@ -96,10 +120,27 @@ bool NeedsObserver(const SiteGroup& group) {
   const bool chosen =
       group.spec.scheme == QuantScheme::kAffine || group.spec.scheme == QuantScheme::kSymmetric;
   if (!chosen || group.spec.dynamic) return false;
+  const bool extrema = group.spec.observer == "min_max";
   for (const QuantSite& site : group.sites) {
-    if (site.weight == nullptr) return true;
+    if (site.weight == nullptr && !(site.computed && extrema)) return true;
   }
   return false;
+}
+
+absl::Status CheckOneWeight(const SiteGroup& group) {
+  for (const QuantSite& site : group.sites) {
+    if (site.value == group.sites[0].value) continue;
+    return absl::InvalidArgumentError(absl::StrCat(ToString(site), " shares parameters with ",
+                                                   ToString(group.sites[0]),
+                                                   ", which is computed from weights"));
+  }
+  return absl::OkStatus();
+}
+
+bool ComputesParams(const SiteGroup& group) {
+  if (!IsObserved(group.spec) || NeedsObserver(group)) return false;
+  return std::any_of(group.sites.begin(), group.sites.end(),
+                     [](const QuantSite& site) { return site.computed; });
 }
 
 }  // namespace weft

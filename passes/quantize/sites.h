@@ -34,6 +34,8 @@ struct QuantSite {
   // The tensor that the value has in every run: a constant, the initial value of an input that the
   // program does not write, or what a nested graph captures of these; null for other values.
   const HostTensor* weight = nullptr;
+  // There is no such tensor yet, but the value is computed from weights alone.
+  bool computed = false;
 };
 
 struct SiteGroup {
@@ -49,8 +51,14 @@ struct SiteGroup {
 absl::StatusOr<std::vector<SiteGroup>> CollectSites(const Graph& graph,
                                                     const FunctionGraphs* function = nullptr);
 
-// Whether a calibration gives the parameters.
+// Whether a calibration gives the parameters. Extrema of a computed weight need none: they follow
+// from the weights of the run.
 bool NeedsObserver(const SiteGroup& group);
+// Whether the parameters are computed in the program from weights.
+bool ComputesParams(const SiteGroup& group);
+
+// An error unless all sites of a group with computed parameters have one value.
+absl::Status CheckOneWeight(const SiteGroup& group);
 
 // As of the place, for messages.
 std::string ToString(const QuantSite& site);

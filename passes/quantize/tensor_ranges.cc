@@ -57,11 +57,26 @@ ValueRange RangeOf(absl::Span<const double> values) {
   return range;
 }
 
-double SquareError(absl::Span<const double> values, const QuantGrid& grid) {
+// x for magnitudes below 2^51, rounded to even. std::nearbyint is a call on processors that the
+// build does not assume to round in one instruction.
+double Rounded(double x) {
+  constexpr double kMagic = 6755399441055744.0;  // 1.5 * 2^52
+  return (x + kMagic) - kMagic;
+}
+
+// The sum of squared errors, or a part of it that is at least `most`. Elements are at most a few
+// times as large as the grid.
+double SquareError(absl::Span<const double> values, const QuantGrid& grid, double most) {
+  const double zero = static_cast<double>(grid.zero_point);
+  const double low = static_cast<double>(grid.low), high = static_cast<double>(grid.high);
+  constexpr size_t kBlock = 16;
   double sum = 0;
-  for (double v : values) {
-    const double d = v - grid.Nearest(v);
-    sum += d * d;
+  for (size_t i = 0; i < values.size() && sum < most; i += kBlock) {
+    for (const double v : values.subspan(i, kBlock)) {
+      const double q = std::clamp(Rounded(v / grid.scale) + zero, low, high);
+      const double d = v - (q - zero) * grid.scale;
+      sum += d * d;
+    }
   }
   return sum;
 }
@@ -81,7 +96,7 @@ ValueRange BestRatio(const QuantSpec& spec, absl::Span<const double> values, Val
   for (int i = 0; i < kRatios; ++i) {
     const double ratio = widest - (widest - kLeastRatio) * i / (kRatios - 1);
     const ValueRange range = {whole.min * ratio, whole.max * ratio};
-    const double error = SquareError(values, GridOf(spec, range));
+    const double error = SquareError(values, GridOf(spec, range), least);
     if (error >= least) continue;
     least = error;
     best = range;

@@ -182,6 +182,7 @@ TEST(ModelsTest, HaveTheParametersOfTheOriginals) {
   const std::map<std::string, int64_t> counts = {
       {"resnet50", 25557032}, {"mobilenet_v2", 3504872}, {"bert", 109482240},
       {"minilm", 22713216},   {"gpt2", 124439808},       {"mlp", 1024 * 4096 * 2 + 4096 + 1024},
+      {"llama", 134515008},
   };
   for (const auto& [name, count] : counts) {
     EXPECT_EQ(NumParameters(Build(name, Weightless())), count) << name;
@@ -198,6 +199,7 @@ TEST(ModelsTest, TypesOfTheFullSizes) {
   EXPECT_EQ(output("bert"), "f32[batch, sequence, 768]");
   EXPECT_EQ(output("minilm"), "f32[batch, sequence, 384]");
   EXPECT_EQ(output("gpt2"), "f32[batch, sequence, 50257]");
+  EXPECT_EQ(output("llama"), "f32[batch, 1, 49152]");
   EXPECT_EQ(output("dlrm"), "f32[batch, 1]");
   EXPECT_EQ(output("stack299"), "f32[batch, 299, 64]");
 }
@@ -213,7 +215,7 @@ TEST(ModelsTest, TheHeadOfGpt2IsTiedToItsTable) {
 }
 
 TEST(ModelsTest, AttentionWrittenOutComputesTheSame) {
-  for (const char* name : {"bert", "minilm", "gpt2"}) {
+  for (const char* name : {"bert", "minilm", "gpt2", "llama"}) {
     ModelOptions options = Small();
     options.written_attention = true;
     Model written = Build(name, options);

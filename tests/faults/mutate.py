@@ -124,6 +124,8 @@ FIRST_TESTS = {
     "backends/cpu/kernels/byte_max": [["//tests/backends/cpu:byte_pooling_avx2_test"]],
     "backends/cpu/library/found_finish": [["//tests/backends/cpu:finished_products_avx2_test"]],
     "backends/cpu/library/depthwise": [["//tests/backends/cpu:finished_products_avx2_test"]],
+    "backends/cpu/library/library_observe": [["//tests/backends/cpu:observe_test"]],
+    "passes/fold_batch_norm": [["//tests/golden:golden_test"]],
     "backends/cpu/library/byte_": [
         ["//tests/backends/cpu:byte_pooling_avx2_test"],
         ["//tests/backends/cpu:byte_products_avx2_test"],

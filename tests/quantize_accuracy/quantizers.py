@@ -219,6 +219,27 @@ def torchao_x86(dynamic):
     return method
 
 
+def torchao_weights(bits, mapping, algorithm='affine'):
+    """Weights alone, in groups of 32; of linears, and in eager PyTorch."""
+    def method(job):
+        from torchao.quantization import IntxWeightOnlyConfig, MappingType, quantize_
+        from torchao.quantization.granularity import PerGroup
+        from torchao.quantization.quantize_.workflows.intx import (
+            intx_choose_qparams_algorithm as choice)
+        model = copy.deepcopy(job.network.model)
+        if not any(isinstance(m, torch.nn.Linear) and m.in_features % 32 == 0
+                   for m in model.modules()):
+            raise Refused('no linear of whole groups')
+        quantize_(model, IntxWeightOnlyConfig(
+            weight_dtype=getattr(torch, f'int{bits}'), granularity=PerGroup(32),
+            mapping_type=MappingType[mapping],
+            intx_choose_qparams_algorithm=choice.IntxChooseQParamsAlgorithm(algorithm)),
+            lambda m, _: isinstance(m, torch.nn.Linear) and m.in_features % 32 == 0)
+        with torch.no_grad():
+            return model(torch.from_numpy(job.network.data.test[0])).numpy()
+    return method
+
+
 def methods():
     """Of each method the family, name and function."""
     rows = []
@@ -266,4 +287,9 @@ def methods():
             rows.append((family, f'weft {policy} --gptq',
                          weft(policy, '--gptq')))
         rows.append((family, f'ort MatMulNBits {bits}', ort_nbits(bits)))
+        for mapping in ('SYMMETRIC', 'ASYMMETRIC'):
+            rows.append((family, f'torchao int{bits} {mapping.lower()}',
+                         torchao_weights(bits, mapping)))
+        rows.append((family, f'torchao int{bits} hqq',
+                     torchao_weights(bits, 'SYMMETRIC', 'hqq_scale_only')))
     return rows

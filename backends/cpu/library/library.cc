@@ -134,6 +134,7 @@ constexpr Routine kFourier = IfListed({"fourier", MakeFourierTransformCall});
 constexpr Routine kGridSampling = IfListed({"grid_sampling", MakeGridSamplerCall});
 constexpr Routine kInterpolation = IfListed({"interpolation", MakeInterpolateCall});
 constexpr Routine kFold = IfListed({"fold", MakeFoldCall});
+constexpr Routine kObserve = IfListed({"observe", MakeObserveCall});
 constexpr Routine kRoll = IfListed({"roll", MakeRollCall});
 
 Routine RoutineFor(RoutineOp op, DType result) {
@@ -169,6 +170,8 @@ Routine RoutineFor(RoutineOp op, DType result) {
       return kFold;
     case RoutineOp::kRoll:
       return kRoll;
+    case RoutineOp::kObserve:
+      return kObserve;
   }
   return {"", nullptr};
 }

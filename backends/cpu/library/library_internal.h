@@ -32,6 +32,7 @@ LibraryCallOr MakeFourierTransformCall(const LibraryStep& step, const LibraryCon
 LibraryCallOr MakeGridSamplerCall(const LibraryStep& step, const LibraryContext& context);
 LibraryCallOr MakeInterpolateCall(const LibraryStep& step, const LibraryContext& context);
 LibraryCallOr MakeRollCall(const LibraryStep& step, const LibraryContext& context);
+LibraryCallOr MakeObserveCall(const LibraryStep& step, const LibraryContext& context);
 // col2im.
 LibraryCallOr MakeFoldCall(const LibraryStep& step, const LibraryContext& context);
 

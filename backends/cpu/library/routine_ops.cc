@@ -69,6 +69,11 @@ constexpr ReadAttr kRollAttrs[] = {
     {"shifts", AttrKind::kSymInts},
     {"dims", AttrKind::kInts},
 };
+constexpr ReadAttr kObserveAttrs[] = {
+    {"statistic", AttrKind::kString},
+    {"axis", AttrKind::kInt, /*optional=*/true},
+    {"momentum", AttrKind::kFloat},
+};
 constexpr ReadAttr kFoldAttrs[] = {
     {"kernel_size", AttrKind::kInts},
     {"dilation", AttrKind::kInts},
@@ -102,6 +107,7 @@ const RoutineOpInfo kOps[] = {
     {RoutineOp::kInterpolate, "interpolate", kInterpolateAttrs},
     {RoutineOp::kCol2Im, "col2im", kFoldAttrs},
     {RoutineOp::kRoll, "roll", kRollAttrs},
+    {RoutineOp::kObserve, "observe", kObserveAttrs},
 };
 
 const RoutineOpInfo& InfoOf(RoutineOp op) {
@@ -156,6 +162,10 @@ double RoutineAttrs::Float(absl::string_view name) const {
 std::optional<double> RoutineAttrs::OptionalFloat(absl::string_view name) const {
   const Attrs attrs(schema_, attrs_);
   return attrs.Has(name) ? std::optional<double>(attrs.Float(name)) : std::nullopt;
+}
+std::optional<int64_t> RoutineAttrs::OptionalInt(absl::string_view name) const {
+  const Attrs attrs(schema_, attrs_);
+  return attrs.Has(name) ? std::optional<int64_t>(attrs.Int(name)) : std::nullopt;
 }
 std::optional<int64_t> RoutineAttrs::OptionalSym(absl::string_view name) const {
   const Attrs attrs(schema_, attrs_);

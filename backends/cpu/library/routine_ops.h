@@ -41,6 +41,7 @@ enum class RoutineOp : uint8_t {
   kInterpolate,
   kCol2Im,
   kRoll,
+  kObserve,
 };
 
 // Nullopt for an op without routines.
@@ -61,6 +62,7 @@ class RoutineAttrs {
   int64_t Int(absl::string_view name) const;
   double Float(absl::string_view name) const;
   std::optional<double> OptionalFloat(absl::string_view name) const;
+  std::optional<int64_t> OptionalInt(absl::string_view name) const;
   std::optional<int64_t> OptionalSym(absl::string_view name) const;
   SymInt Sym(absl::string_view name) const;
   absl::Span<const SymInt> Syms(absl::string_view name) const;
@@ -170,6 +172,14 @@ class RollAttrs : public RoutineAttrs {
   using RoutineAttrs::RoutineAttrs;
   absl::Span<const SymInt> shifts() const { return Syms("shifts"); }
   std::vector<int64_t> dims() const { return Ints("dims"); }
+};
+
+class ObserveAttrs : public RoutineAttrs {
+ public:
+  using RoutineAttrs::RoutineAttrs;
+  const std::string& statistic() const { return Str("statistic"); }
+  std::optional<int64_t> axis() const { return OptionalInt("axis"); }
+  double momentum() const { return Float("momentum"); }
 };
 
 class FoldAttrs : public RoutineAttrs {
