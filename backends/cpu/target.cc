@@ -135,6 +135,20 @@ target cpu {
     ops = [observe]
     dtypes = [f32, f16, bf16]
   }
+  routine scan {
+    ops = [cumsum, cumprod]
+    dtypes = [f32, f64, i32, i64]
+    contract = "bit-exact"
+  }
+  routine sort {
+    ops = [sort, topk]
+    dtypes = [bool, i8, u8, i16, u16, i32, u32, i64, u64, f16, bf16, f32, f64]
+    contract = "bit-exact"
+  }
+  routine scatter {
+    ops = [scatter, scatter_nd]
+    dtypes = [bool, i8, u8, i16, u16, i32, u32, i64, u64, f16, bf16, f32, f64]
+  }
   routine fold {
     ops = [col2im]
     dtypes = [f32, f16, bf16]

@@ -135,6 +135,9 @@ constexpr Routine kGridSampling = IfListed({"grid_sampling", MakeGridSamplerCall
 constexpr Routine kInterpolation = IfListed({"interpolation", MakeInterpolateCall});
 constexpr Routine kFold = IfListed({"fold", MakeFoldCall});
 constexpr Routine kObserve = IfListed({"observe", MakeObserveCall});
+constexpr Routine kScan = IfListed({"scan", MakeScanCall});
+constexpr Routine kSort = IfListed({"sort", MakeSortCall});
+constexpr Routine kScatter = IfListed({"scatter", MakeScatterCall});
 constexpr Routine kRoll = IfListed({"roll", MakeRollCall});
 
 Routine RoutineFor(RoutineOp op, DType result) {
@@ -172,6 +175,15 @@ Routine RoutineFor(RoutineOp op, DType result) {
       return kRoll;
     case RoutineOp::kObserve:
       return kObserve;
+    case RoutineOp::kCumsum:
+    case RoutineOp::kCumprod:
+      return kScan;
+    case RoutineOp::kSort:
+    case RoutineOp::kTopk:
+      return kSort;
+    case RoutineOp::kScatter:
+    case RoutineOp::kScatterNd:
+      return kScatter;
   }
   return {"", nullptr};
 }

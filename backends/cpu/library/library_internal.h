@@ -32,6 +32,12 @@ LibraryCallOr MakeFourierTransformCall(const LibraryStep& step, const LibraryCon
 LibraryCallOr MakeGridSamplerCall(const LibraryStep& step, const LibraryContext& context);
 LibraryCallOr MakeInterpolateCall(const LibraryStep& step, const LibraryContext& context);
 LibraryCallOr MakeRollCall(const LibraryStep& step, const LibraryContext& context);
+// cumsum and cumprod.
+LibraryCallOr MakeScanCall(const LibraryStep& step, const LibraryContext& context);
+// sort and topk.
+LibraryCallOr MakeSortCall(const LibraryStep& step, const LibraryContext& context);
+// scatter and scatter_nd.
+LibraryCallOr MakeScatterCall(const LibraryStep& step, const LibraryContext& context);
 LibraryCallOr MakeObserveCall(const LibraryStep& step, const LibraryContext& context);
 // col2im.
 LibraryCallOr MakeFoldCall(const LibraryStep& step, const LibraryContext& context);

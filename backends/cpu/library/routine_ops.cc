@@ -74,6 +74,25 @@ constexpr ReadAttr kObserveAttrs[] = {
     {"axis", AttrKind::kInt, /*optional=*/true},
     {"momentum", AttrKind::kFloat},
 };
+constexpr ReadAttr kScanAttrs[] = {
+    {"dim", AttrKind::kInt},
+    {"exclusive", AttrKind::kBool},
+    {"reverse", AttrKind::kBool},
+};
+constexpr ReadAttr kSortAttrs[] = {
+    {"dim", AttrKind::kInt},
+    {"descending", AttrKind::kBool},
+};
+constexpr ReadAttr kTopkAttrs[] = {
+    {"k", AttrKind::kSymInt},
+    {"dim", AttrKind::kInt},
+    {"largest", AttrKind::kBool},
+};
+constexpr ReadAttr kScatterAttrs[] = {
+    {"dim", AttrKind::kInt},
+    {"reduce", AttrKind::kString},
+};
+constexpr ReadAttr kScatterNdAttrs[] = {{"reduce", AttrKind::kString}};
 constexpr ReadAttr kFoldAttrs[] = {
     {"kernel_size", AttrKind::kInts},
     {"dilation", AttrKind::kInts},
@@ -108,6 +127,12 @@ const RoutineOpInfo kOps[] = {
     {RoutineOp::kCol2Im, "col2im", kFoldAttrs},
     {RoutineOp::kRoll, "roll", kRollAttrs},
     {RoutineOp::kObserve, "observe", kObserveAttrs},
+    {RoutineOp::kCumsum, "cumsum", kScanAttrs},
+    {RoutineOp::kCumprod, "cumprod", kScanAttrs},
+    {RoutineOp::kSort, "sort", kSortAttrs},
+    {RoutineOp::kTopk, "topk", kTopkAttrs},
+    {RoutineOp::kScatter, "scatter", kScatterAttrs},
+    {RoutineOp::kScatterNd, "scatter_nd", kScatterNdAttrs},
 };
 
 const RoutineOpInfo& InfoOf(RoutineOp op) {

@@ -42,6 +42,12 @@ enum class RoutineOp : uint8_t {
   kCol2Im,
   kRoll,
   kObserve,
+  kCumsum,
+  kCumprod,
+  kSort,
+  kTopk,
+  kScatter,
+  kScatterNd,
 };
 
 // Nullopt for an op without routines.
@@ -180,6 +186,43 @@ class ObserveAttrs : public RoutineAttrs {
   const std::string& statistic() const { return Str("statistic"); }
   std::optional<int64_t> axis() const { return OptionalInt("axis"); }
   double momentum() const { return Float("momentum"); }
+};
+
+// Of cumsum and cumprod.
+class ScanAttrs : public RoutineAttrs {
+ public:
+  using RoutineAttrs::RoutineAttrs;
+  int64_t dim() const { return Int("dim"); }
+  bool exclusive() const { return Bool("exclusive"); }
+  bool reverse() const { return Bool("reverse"); }
+};
+
+class SortAttrs : public RoutineAttrs {
+ public:
+  using RoutineAttrs::RoutineAttrs;
+  int64_t dim() const { return Int("dim"); }
+  bool descending() const { return Bool("descending"); }
+};
+
+class TopkAttrs : public RoutineAttrs {
+ public:
+  using RoutineAttrs::RoutineAttrs;
+  SymInt k() const { return Sym("k"); }
+  int64_t dim() const { return Int("dim"); }
+  bool largest() const { return Bool("largest"); }
+};
+
+class ScatterAttrs : public RoutineAttrs {
+ public:
+  using RoutineAttrs::RoutineAttrs;
+  int64_t dim() const { return Int("dim"); }
+  const std::string& reduce() const { return Str("reduce"); }
+};
+
+class ScatterNdAttrs : public RoutineAttrs {
+ public:
+  using RoutineAttrs::RoutineAttrs;
+  const std::string& reduce() const { return Str("reduce"); }
 };
 
 class FoldAttrs : public RoutineAttrs {

@@ -1,0 +1,118 @@
+// cumsum and cumprod. A line is scanned in its order, as the op defines it, so that results do not
+// depend on the number of threads.
+#include <omp.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <type_traits>
+
+#include "backends/cpu/library/library_internal.h"
+#include "backends/cpu/library/lines.h"
+#include "backends/cpu/library/routine_ops.h"
+
+namespace weft::cpu {
+namespace {
+
+// Lines that lie side by side and are scanned together.
+constexpr int kBeside = 64;
+
+// Floats are added up in f64; integers wrap.
+template <typename T>
+using Wide = std::conditional_t<std::is_floating_point_v<T>, double, uint64_t>;
+
+struct ScanShape {
+  Lines lines;
+  bool exclusive = false;
+  bool reverse = false;
+};
+
+// `width` lines at most; their combinations stay in registers if it is 1.
+template <typename T, bool product, int width>
+void ScanLines(const ScanShape& s, const T* x, T* y, int64_t count) {
+  Wide<T> all[width];
+  const int64_t step = s.reverse ? -s.lines.inner : s.lines.inner;
+  int64_t at = s.reverse ? (s.lines.size - 1) * s.lines.inner : 0;
+  for (int64_t j = 0; j < count; ++j) {
+    all[j] = static_cast<Wide<T>>(x[at + j]);
+    y[at + j] = s.exclusive ? T(product) : x[at + j];
+  }
+  for (int64_t k = 1; k < s.lines.size; ++k) {
+    at += step;
+    for (int64_t j = 0; j < count; ++j) {
+      const auto v = static_cast<Wide<T>>(x[at + j]);
+      const Wide<T> before = all[j];
+      all[j] = product ? before * v : before + v;
+      y[at + j] = static_cast<T>(s.exclusive ? before : all[j]);
+    }
+  }
+}
+
+template <typename T, bool product>
+class ScanCall : public LibraryCall {
+ public:
+  ScanCall(const ScanShape& shape, int threads)
+      : s_(shape),
+        groups_((s_.lines.inner + kBeside - 1) / kBeside),
+        threads_(ThreadsOfLines(s_.lines, s_.lines.outer * groups_, threads)) {}
+
+  std::string name() const override { return "scan"; }
+  int64_t scratch_bytes() const override { return 0; }
+
+  absl::Status Run(const CallMemory& memory) override {
+    const auto* x = static_cast<const T*>(memory.args[0]);
+    auto* y = static_cast<T*>(memory.result);
+#pragma omp parallel for schedule(static) num_threads(threads_) if (threads_ > 1)
+    for (int64_t task = 0; task < s_.lines.outer * groups_; ++task) {
+      const int64_t beside = task % groups_ * kBeside;
+      const int64_t begin = task / groups_ * s_.lines.size * s_.lines.inner + beside;
+      if (s_.lines.inner == 1) {
+        ScanLines<T, product, 1>(s_, x + begin, y + begin, 1);
+      } else {
+        ScanLines<T, product, kBeside>(s_, x + begin, y + begin,
+                                       std::min<int64_t>(kBeside, s_.lines.inner - beside));
+      }
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  const ScanShape s_;
+  const int64_t groups_;  // Of lines that are scanned together.
+  const int threads_;
+};
+
+template <typename T>
+std::unique_ptr<LibraryCall> MakeScan(const ScanShape& shape, bool product, int threads) {
+  if (product) return std::make_unique<ScanCall<T, true>>(shape, threads);
+  return std::make_unique<ScanCall<T, false>>(shape, threads);
+}
+
+}  // namespace
+
+LibraryCallOr MakeScanCall(const LibraryStep& step, const LibraryContext& context) {
+  const ScanAttrs attrs(step.schema, step.attrs);
+  const RunView& x = step.args[0];
+  ScanShape shape;
+  if (!step.epilogue.empty() || !x.dense() || !step.result.dense() || x.dims != step.result.dims ||
+      x.numel() == 0 || !FindLines(x, attrs.dim(), &shape.lines)) {
+    return absl::UnimplementedError("such a scan");
+  }
+  shape.exclusive = attrs.exclusive();
+  shape.reverse = attrs.reverse();
+  const bool product = step.op == RoutineOp::kCumprod;
+  switch (x.dtype) {
+    case DType::kF32:
+      return MakeScan<float>(shape, product, context.threads);
+    case DType::kF64:
+      return MakeScan<double>(shape, product, context.threads);
+    case DType::kI32:
+      return MakeScan<int32_t>(shape, product, context.threads);
+    case DType::kI64:
+      return MakeScan<int64_t>(shape, product, context.threads);
+    default:
+      return absl::UnimplementedError("scans of such elements");
+  }
+}
+
+}  // namespace weft::cpu

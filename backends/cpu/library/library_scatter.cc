@@ -1,0 +1,291 @@
+// scatter and scatter_nd. All indices are checked before anything is written; updates are made in
+// their order by one thread.
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "backends/cpu/library/library_internal.h"
+#include "backends/cpu/library/routine_ops.h"
+#include "base/status_macros.h"
+
+namespace weft::cpu {
+namespace {
+
+enum class Reduce { kNone, kAdd, kMul, kMax, kMin };
+
+struct ScatterShape {
+  Reduce reduce = Reduce::kNone;
+  bool wide_index = false;  // i64, else i32.
+  int64_t bytes = 0;        // Of an element.
+  int64_t numel = 0;        // Of self.
+  int64_t updates = 0;      // Places that are updated, with `inner` elements each.
+  int64_t inner = 1;
+  // scatter_nd: sizes and strides of the dims that a tuple indexes.
+  // scatter: of all dims.
+  std::vector<int64_t> dims, strides;
+  // scatter alone.
+  int along = -1;
+  std::vector<int64_t> index_dims, update_strides;
+};
+
+// What is written: `inner` elements to place `to` from place `from` of the updates.
+struct Move {
+  int64_t to, from;
+};
+
+// Integers wrap.
+template <typename T>
+struct WrappedOf {
+  using Type = T;
+};
+template <>
+struct WrappedOf<int32_t> {
+  using Type = uint32_t;
+};
+template <>
+struct WrappedOf<int64_t> {
+  using Type = uint64_t;
+};
+
+template <typename T, Reduce reduce>
+T Combined(T a, T b) {
+  using Wrapped = typename WrappedOf<T>::Type;
+  if constexpr (reduce == Reduce::kAdd) {
+    return static_cast<T>(static_cast<Wrapped>(a) + static_cast<Wrapped>(b));
+  }
+  if constexpr (reduce == Reduce::kMul) {
+    return static_cast<T>(static_cast<Wrapped>(a) * static_cast<Wrapped>(b));
+  }
+  if (a != a || b != b) return a != a ? a : b;
+  return (reduce == Reduce::kMax ? a < b : b < a) ? b : a;
+}
+
+void Copy(const ScatterShape& s, const Move* moves, const char* x, char* y) {
+  const int64_t bytes = s.inner * s.bytes;
+  for (int64_t u = 0; u < s.updates; ++u) {
+    std::memcpy(y + moves[u].to * s.bytes, x + moves[u].from * s.bytes, bytes);
+  }
+}
+
+template <typename T, Reduce reduce>
+void Combine(const ScatterShape& s, const Move* moves, const char* x, char* y) {
+  const T* from = reinterpret_cast<const T*>(x);
+  T* to = reinterpret_cast<T*>(y);
+  for (int64_t u = 0; u < s.updates; ++u) {
+    for (int64_t i = 0; i < s.inner; ++i) {
+      T& place = to[moves[u].to + i];
+      place = Combined<T, reduce>(place, from[moves[u].from + i]);
+    }
+  }
+}
+
+using Update = void (*)(const ScatterShape& shape, const Move* moves, const char* x, char* y);
+
+class ScatterCall : public LibraryCall {
+ public:
+  ScatterCall(ScatterShape shape, Update update, int threads)
+      : s_(std::move(shape)), update_(update), threads_(threads) {}
+
+  std::string name() const override { return "scatter"; }
+  int64_t scratch_bytes() const override { return s_.updates * static_cast<int64_t>(sizeof(Move)); }
+
+  absl::Status Run(const CallMemory& memory) override {
+    auto* moves = static_cast<Move*>(memory.scratch);
+    if (s_.along >= 0) {
+      WEFT_RETURN_IF_ERROR(FindElements(memory.args[1], moves));
+    } else {
+      WEFT_RETURN_IF_ERROR(FindSlices(memory.args[1], moves));
+    }
+    auto* y = static_cast<char*>(memory.result);
+    CopySelf(static_cast<const char*>(memory.args[0]), y);
+    update_(s_, moves, static_cast<const char*>(memory.args[2]), y);
+    return absl::OkStatus();
+  }
+
+ private:
+  void CopySelf(const char* x, char* y) const {
+    const int64_t bytes = s_.numel * s_.bytes;
+    const auto parts = static_cast<int>(std::clamp<int64_t>(bytes >> 20, 1, threads_));
+#pragma omp parallel for schedule(static) num_threads(parts) if (parts > 1)
+    for (int part = 0; part < parts; ++part) {
+      const int64_t begin = bytes * part / parts;
+      std::memcpy(y + begin, x + begin, bytes * (part + 1) / parts - begin);
+    }
+  }
+
+  int64_t IndexAt(const void* indices, int64_t i) const {
+    return s_.wide_index ? static_cast<const int64_t*>(indices)[i]
+                         : static_cast<const int32_t*>(indices)[i];
+  }
+  static absl::Status OutOfRange(int64_t index, int64_t size) {
+    return absl::OutOfRangeError(absl::StrCat("index ", index, " is out of range for size ", size));
+  }
+
+  absl::Status FindSlices(const void* indices, Move* moves) const {
+    const auto width = static_cast<int64_t>(s_.dims.size());
+    for (int64_t u = 0; u < s_.updates; ++u) {
+      moves[u] = {0, u * s_.inner};
+      for (int64_t k = 0; k < width; ++k) {
+        const int64_t index = IndexAt(indices, u * width + k), size = s_.dims[k];
+        if (index < -size || index >= size) return OutOfRange(index, size);
+        moves[u].to += (index < 0 ? index + size : index) * s_.strides[k];
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  // Row by row of the index.
+  absl::Status FindElements(const void* indices, Move* moves) const {
+    const size_t last = s_.index_dims.size() - 1;
+    const int64_t size = s_.dims[s_.along], stride = s_.strides[s_.along];
+    const int64_t row = s_.index_dims[last];
+    const int64_t step = s_.along == static_cast<int>(last) ? 0 : s_.strides[last];
+    std::vector<int64_t> at(last);
+    for (int64_t begin = 0; begin < s_.updates; begin += row) {
+      Move move = {0, 0};
+      for (size_t d = 0; d < last; ++d) {
+        move.from += at[d] * s_.update_strides[d];
+        if (static_cast<int>(d) != s_.along) move.to += at[d] * s_.strides[d];
+      }
+      for (int64_t j = 0; j < row; ++j) {
+        const int64_t index = IndexAt(indices, begin + j);
+        if (index < -size || index >= size) return OutOfRange(index, size);
+        moves[begin + j] = {move.to + (index < 0 ? index + size : index) * stride + j * step,
+                            move.from + j};
+      }
+      for (size_t d = last; d-- > 0;) {
+        if (++at[d] < s_.index_dims[d]) break;
+        at[d] = 0;
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  const ScatterShape s_;
+  const Update update_;
+  const int threads_;
+};
+
+std::vector<int64_t> StridesOf(const RunView& view) {
+  std::vector<int64_t> strides(view.rank());
+  int64_t stride = 1;
+  for (int d = view.rank() - 1; d >= 0; --d) {
+    strides[d] = stride;
+    stride *= view.dims[d];
+  }
+  return strides;
+}
+
+// False if the operands do not fit: a plan from a file may have any sizes.
+bool DescribeElements(const LibraryStep& step, int64_t dim, ScatterShape* s) {
+  const RunView& self = step.args[0];
+  const RunView& index = step.args[1];
+  const RunView& updates = step.args[2];
+  if (dim < 0) dim += self.rank();
+  if (dim < 0 || dim >= self.rank() || index.rank() != self.rank() ||
+      updates.rank() != self.rank()) {
+    return false;
+  }
+  for (int d = 0; d < self.rank(); ++d) {
+    const bool within = d == dim || index.dims[d] <= self.dims[d];
+    if (!within || index.dims[d] > updates.dims[d]) return false;
+  }
+  s->along = static_cast<int>(dim);
+  s->updates = index.numel();
+  s->dims = self.dims;
+  s->strides = StridesOf(self);
+  s->index_dims = index.dims;
+  s->update_strides = StridesOf(updates);
+  return true;
+}
+
+bool DescribeSlices(const LibraryStep& step, ScatterShape* s) {
+  const RunView& self = step.args[0];
+  const RunView& indices = step.args[1];
+  const RunView& updates = step.args[2];
+  if (indices.rank() < 1 || indices.dims.back() > self.rank()) return false;
+  const auto width = static_cast<int>(indices.dims.back());
+  s->updates = 1;
+  for (int d = 0; d + 1 < indices.rank(); ++d) s->updates *= indices.dims[d];
+  for (int d = width; d < self.rank(); ++d) s->inner *= self.dims[d];
+  if (updates.numel() != s->updates * s->inner) return false;
+  s->dims.assign(self.dims.begin(), self.dims.begin() + width);
+  s->strides = StridesOf(self);
+  // Nothing is written, and indices are not looked at.
+  if (s->inner == 0) s->updates = 0;
+  return true;
+}
+
+template <typename T>
+Update CombineBy(Reduce reduce) {
+  switch (reduce) {
+    case Reduce::kNone:
+      break;
+    case Reduce::kAdd:
+      return Combine<T, Reduce::kAdd>;
+    case Reduce::kMul:
+      return Combine<T, Reduce::kMul>;
+    case Reduce::kMax:
+      return Combine<T, Reduce::kMax>;
+    case Reduce::kMin:
+      return Combine<T, Reduce::kMin>;
+  }
+  return Copy;
+}
+
+absl::StatusOr<Update> UpdateOf(Reduce reduce, DType dtype) {
+  if (reduce == Reduce::kNone) return Copy;
+  switch (dtype) {
+    case DType::kF32:
+      return CombineBy<float>(reduce);
+    case DType::kF64:
+      return CombineBy<double>(reduce);
+    case DType::kI32:
+      return CombineBy<int32_t>(reduce);
+    case DType::kI64:
+      return CombineBy<int64_t>(reduce);
+    default:
+      return absl::UnimplementedError("combinations of such elements");
+  }
+}
+
+Reduce ReduceOf(const std::string& name) {
+  if (name == "add") return Reduce::kAdd;
+  if (name == "mul") return Reduce::kMul;
+  if (name == "max") return Reduce::kMax;
+  return name == "min" ? Reduce::kMin : Reduce::kNone;
+}
+
+}  // namespace
+
+LibraryCallOr MakeScatterCall(const LibraryStep& step, const LibraryContext& context) {
+  const RunView& self = step.args[0];
+  const RunView& index = step.args[1];
+  const bool elements = step.op == RoutineOp::kScatter;
+  ScatterShape shape;
+  shape.wide_index = index.dtype == DType::kI64;
+  shape.bytes = DTypeBits(self.dtype) / 8;
+  shape.numel = self.numel();
+  const bool dense = self.dense() && index.dense() && step.args[2].dense() && step.result.dense();
+  const bool alike = step.result.dims == self.dims && step.args[2].dtype == self.dtype;
+  const bool indexed = shape.wide_index || index.dtype == DType::kI32;
+  if (!step.epilogue.empty() || !dense || !alike || !indexed || shape.bytes < 1) {
+    return absl::UnimplementedError("such a scatter");
+  }
+  const std::string& reduce = elements ? ScatterAttrs(step.schema, step.attrs).reduce()
+                                       : ScatterNdAttrs(step.schema, step.attrs).reduce();
+  shape.reduce = ReduceOf(reduce);
+  const bool fits =
+      elements ? DescribeElements(step, ScatterAttrs(step.schema, step.attrs).dim(), &shape)
+               : DescribeSlices(step, &shape);
+  if (!fits) return absl::UnimplementedError("sizes that do not fit");
+  WEFT_ASSIGN_OR_RETURN(const Update update, UpdateOf(shape.reduce, self.dtype));
+  return std::make_unique<ScatterCall>(std::move(shape), update, context.threads);
+}
+
+}  // namespace weft::cpu

@@ -1,0 +1,231 @@
+// sort and topk: elements become unsigned keys in their order, and the keys of a line are sorted
+// with the positions that break ties.
+#include <omp.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <memory>
+
+#include "backends/cpu/library/library_internal.h"
+#include "backends/cpu/library/lines.h"
+#include "backends/cpu/library/routine_ops.h"
+
+namespace weft::cpu {
+namespace {
+
+template <typename U>
+constexpr U kTop = U{1} << (8 * sizeof(U) - 1);
+
+// The key of a float, from its bits: zeros have one, and NaN has the largest. `infinity`: the bits
+// of that number.
+template <typename U>
+U KeyOfFloat(U bits, U infinity) {
+  const U magnitude = bits & static_cast<U>(~kTop<U>);
+  if (magnitude > infinity) return std::numeric_limits<U>::max();
+  if (magnitude == 0) return kTop<U>;
+  return (bits & kTop<U>) != 0 ? static_cast<U>(~bits) : static_cast<U>(bits | kTop<U>);
+}
+
+// Keys of elements as they lie in memory.
+template <typename U>
+struct UnsignedKey {
+  U operator()(U bits) const { return bits; }
+};
+template <typename U>
+struct SignedKey {
+  U operator()(U bits) const { return static_cast<U>(bits ^ kTop<U>); }
+};
+template <typename U, U infinity>
+struct FloatKey {
+  U operator()(U bits) const { return KeyOfFloat<U>(bits, infinity); }
+};
+
+// Calls `use` with a number of the size of the dtype's elements, and what makes a key of it.
+template <typename Use>
+void WithKey(DType dtype, Use use) {
+  switch (dtype) {
+    case DType::kBool:
+    case DType::kU8:
+      return use(uint8_t{}, UnsignedKey<uint8_t>());
+    case DType::kU16:
+      return use(uint16_t{}, UnsignedKey<uint16_t>());
+    case DType::kU32:
+      return use(uint32_t{}, UnsignedKey<uint32_t>());
+    case DType::kU64:
+      return use(uint64_t{}, UnsignedKey<uint64_t>());
+    case DType::kI8:
+      return use(uint8_t{}, SignedKey<uint8_t>());
+    case DType::kI16:
+      return use(uint16_t{}, SignedKey<uint16_t>());
+    case DType::kI32:
+      return use(uint32_t{}, SignedKey<uint32_t>());
+    case DType::kI64:
+      return use(uint64_t{}, SignedKey<uint64_t>());
+    case DType::kF16:
+      return use(uint16_t{}, FloatKey<uint16_t, 0x7c00>());
+    case DType::kBF16:
+      return use(uint16_t{}, FloatKey<uint16_t, 0x7f80>());
+    case DType::kF32:
+      return use(uint32_t{}, FloatKey<uint32_t, 0x7f800000>());
+    case DType::kF64:
+      return use(uint64_t{}, FloatKey<uint64_t, uint64_t{0x7ff} << 52>());
+    default:
+      return;
+  }
+}
+
+// A key of 32 bits or fewer, and the position below it.
+struct Packed {
+  static Packed Of(uint64_t key, int64_t at) { return {key << 32 | static_cast<uint64_t>(at)}; }
+  int64_t at() const { return static_cast<int64_t>(word & 0xffffffff); }
+  uint64_t Key() const { return word >> 32; }
+  friend bool operator<(Packed a, Packed b) { return a.word < b.word; }
+
+  uint64_t word;
+};
+
+struct Pair {
+  static Pair Of(uint64_t key, int64_t at) { return {key, at}; }
+  int64_t at() const { return position; }
+  uint64_t Key() const { return key; }
+  friend bool operator<(const Pair& a, const Pair& b) {
+    return a.key != b.key ? a.key < b.key : a.position < b.position;
+  }
+
+  uint64_t key;
+  int64_t position;
+};
+
+struct SortShape {
+  Lines lines;
+  int64_t k = 0;  // The first ones that are wanted.
+  bool descending = false;
+  DType dtype = DType::kF32;
+  int64_t bytes = 0;  // Of an element.
+};
+
+// Elements that are looked at together.
+constexpr int64_t kBlock = 64;
+
+template <typename Item>
+class SortCall : public LibraryCall {
+ public:
+  SortCall(const SortShape& shape, int threads)
+      : s_(shape), threads_(ThreadsOfLines(s_.lines, s_.lines.outer * s_.lines.inner, threads)) {}
+
+  std::string name() const override { return "sort"; }
+  int64_t scratch_bytes() const override {
+    return threads_ * ItemsOfThread() * static_cast<int64_t>(sizeof(Item));
+  }
+
+  absl::Status Run(const CallMemory& memory) override {
+    const auto* x = static_cast<const char*>(memory.args[0]);
+    auto* values = static_cast<char*>(memory.results[0]);
+    auto* positions = static_cast<int64_t*>(memory.results[1]);
+    auto* scratch = static_cast<Item*>(memory.scratch);
+    const int64_t lines = s_.lines.outer * s_.lines.inner;
+#pragma omp parallel for schedule(static) num_threads(threads_) if (threads_ > 1)
+    for (int64_t line = 0; line < lines; ++line) {
+      Item* items = scratch + omp_get_thread_num() * ItemsOfThread();
+      const int64_t o = line / s_.lines.inner, i = line % s_.lines.inner;
+      const char* from = x + (o * s_.lines.size * s_.lines.inner + i) * s_.bytes;
+      Order(from, items);
+      for (int64_t r = 0; r < s_.k; ++r) {
+        const int64_t to = (o * s_.k + r) * s_.lines.inner + i;
+        const int64_t at = items[r].at();
+        if (values != nullptr) {
+          std::memcpy(values + to * s_.bytes, from + at * s_.lines.inner * s_.bytes, s_.bytes);
+        }
+        if (positions != nullptr) positions[to] = at;
+      }
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  // Collect() stops below 4 * k + kBlock items, and adds a block to them.
+  int64_t ItemsOfThread() const { return std::min(s_.lines.size, 4 * s_.k + 2 * kBlock); }
+
+  // Puts the first k items of a line in order.
+  void Order(const char* from, Item* items) const {
+    WithKey(s_.dtype, [&](auto bits, auto key) {
+      using Bits = decltype(bits);
+      const auto* x = reinterpret_cast<const Bits*>(from);
+      const auto flip = static_cast<Bits>(s_.descending ? ~Bits{0} : Bits{0});
+      Collect([=](int64_t p) { return static_cast<Bits>(key(x[p]) ^ flip); }, items);
+    });
+    std::sort(items, items + s_.k);
+  }
+
+  // Stores the first k items of a line, in any order, before others. What comes behind k items that
+  // are known is left out.
+  template <typename KeyAt>
+  void Collect(KeyAt key_at, Item* items) const {
+    using Key = decltype(key_at(0));
+    const int64_t n = s_.lines.size, k = s_.k, room = 4 * k + kBlock, step = s_.lines.inner;
+    if (k == 0) return;
+    Item* end = items;
+    Key bound = std::numeric_limits<Key>::max();
+    for (int64_t begin = 0; begin < n; begin += kBlock) {
+      const int64_t count = std::min(kBlock, n - begin);
+      if (step == 1 && count == kBlock && !AnyWithin(key_at, begin, bound)) continue;
+      for (int64_t p = begin; p < begin + count; ++p) {
+        const Key key = key_at(p * step);
+        if (key <= bound) *end++ = Item::Of(key, p);
+      }
+      if (end - items < room) continue;
+      std::nth_element(items, items + k - 1, end);
+      bound = static_cast<Key>(items[k - 1].Key());
+      end = items + k;
+    }
+    if (end - items > k) std::nth_element(items, items + k - 1, end);
+  }
+
+  // True if one of the keys of a block is at most `bound`.
+  template <typename KeyAt, typename Key>
+  static bool AnyWithin(KeyAt key_at, int64_t begin, Key bound) {
+    Key any = 0;
+    for (int64_t j = 0; j < kBlock; ++j) any |= static_cast<Key>(key_at(begin + j) <= bound);
+    return any != 0;
+  }
+
+  const SortShape s_;
+  const int threads_;
+};
+
+}  // namespace
+
+LibraryCallOr MakeSortCall(const LibraryStep& step, const LibraryContext& context) {
+  const bool sorts = step.op == RoutineOp::kSort;
+  const RunView& x = step.args[0];
+  SortShape shape;
+  shape.dtype = x.dtype;
+  shape.bytes = DTypeBits(x.dtype) / 8;
+  const int64_t dim =
+      sorts ? SortAttrs(step.schema, step.attrs).dim() : TopkAttrs(step.schema, step.attrs).dim();
+  if (!step.epilogue.empty() || !x.dense() || step.more_results.size() != 1 ||
+      !FindLines(x, dim, &shape.lines) || shape.lines.size > std::numeric_limits<int32_t>::max()) {
+    return absl::UnimplementedError("such a sort");
+  }
+  shape.k = sorts ? shape.lines.size : TopkAttrs(step.schema, step.attrs).k().value();
+  shape.descending = sorts ? SortAttrs(step.schema, step.attrs).descending()
+                           : TopkAttrs(step.schema, step.attrs).largest();
+  const int64_t numel = shape.lines.outer * shape.k * shape.lines.inner;
+  for (const RunView* view : {&step.result, &step.more_results[0]}) {
+    if (view->present() && (!view->dense() || view->numel() != numel)) {
+      return absl::UnimplementedError("such results of a sort");
+    }
+  }
+  // A plan from a file may have any dtypes.
+  if (shape.k < 0 || shape.k > shape.lines.size || shape.bytes < 1 || shape.bytes > 8 ||
+      IsComplex(x.dtype) ||
+      (step.more_results[0].present() && step.more_results[0].dtype != DType::kI64)) {
+    return absl::UnimplementedError("a sort of such elements");
+  }
+  if (shape.bytes == 8) return std::make_unique<SortCall<Pair>>(shape, context.threads);
+  return std::make_unique<SortCall<Packed>>(shape, context.threads);
+}
+
+}  // namespace weft::cpu

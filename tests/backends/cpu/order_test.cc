@@ -1,0 +1,179 @@
+// cumsum, cumprod, sort, topk, scatter and scatter_nd, compared with the reference executor.
+#include <cmath>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "gtest/gtest.h"
+#include "tests/backends/cpu/routine_program.h"
+
+namespace weft::cpu {
+namespace {
+
+using Dims = std::vector<int64_t>;
+
+constexpr Tolerance kEqual = {0, 0};
+
+// Few different values of both signs, so that the order of equal ones shows; zeros of both signs
+// and NaN among floats.
+HostTensor Repeating(DType dtype, const Dims& dims) {
+  HostTensor t(dtype, dims);
+  std::vector<double> values(t.numel());
+  for (size_t i = 0; i < values.size(); ++i) {
+    values[i] = static_cast<double>(i * 7919 % 89 % 23);
+    if (IsSignedInt(dtype) || IsFloat(dtype)) values[i] -= 11;
+    if (!IsFloat(dtype)) continue;
+    if (i % 41 == 3) values[i] = std::nan("");
+    if (i % 29 == 7) values[i] = -0.0;
+    if (i % 97 == 13) values[i] = i % 2 ? HUGE_VAL : -HUGE_VAL;
+  }
+  t.WriteDoubles(values);
+  return t;
+}
+
+HostTensor Indices(DType dtype, const Dims& dims, int64_t bound) {
+  HostTensor t(dtype, dims);
+  std::vector<double> values(t.numel());
+  for (size_t i = 0; i < values.size(); ++i) {
+    values[i] = static_cast<double>(static_cast<int64_t>(i * 7919 % 1009) % (2 * bound) - bound);
+  }
+  t.WriteDoubles(values);
+  return t;
+}
+
+std::string With(absl::string_view text, absl::string_view dtype) {
+  return absl::StrReplaceAll(text, {{"T[", absl::StrCat(dtype, "[")}});
+}
+
+TEST(Scan, AddsUpAndMultiplies) {
+  for (const char* dtype : {"f32", "f64", "i32", "i64"}) {
+    for (const char* op : {"cumsum", "cumprod"}) {
+      for (const char* attrs : {"dim=1", "dim=-1, reverse=true", "dim=0, exclusive=true",
+                                "dim=1, exclusive=true, reverse=true"}) {
+        const std::string text =
+            With(absl::StrCat("func @main(%x: T[5, 70, 131]) -> T[5, 70, 131] { %y = ", op, "(%x, ",
+                              attrs, ") return %y }"),
+                 dtype);
+        const DType type = *ParseDType(dtype);
+        HostTensor x =
+            IsFloat(type) ? Noise(type, {5, 70, 131}, 1.2, 3) : Repeating(type, {5, 70, 131});
+        ExpectRoutine(text, op, {x}, kEqual);
+      }
+    }
+  }
+}
+
+TEST(Scan, OpenSizes) {
+  const std::string text =
+      "func @main(%x: f32[a, b]) -> f32[a, b] where a >= 0, b >= 1 { %y = cumsum(%x, dim=0) return "
+      "%y }";
+  const auto executable = RoutineProgram(text, "cumsum", {"native", 2});
+  ASSERT_NE(executable, nullptr);
+  for (const Dims& dims : {Dims{1, 1}, {4, 9}, {300, 100}}) {
+    ExpectAsReference(*executable, text, {Repeating(DType::kF32, dims)}, kEqual);
+  }
+}
+
+TEST(Sort, KeepsTheOrderOfEqualElements) {
+  for (const char* dtype : {"bool", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "f16",
+                            "bf16", "f32", "f64"}) {
+    for (const char* attrs : {"dim=1", "dim=0, descending=true", "descending=true"}) {
+      const std::string text =
+          With(absl::StrCat("func @main(%x: T[3, 37, 201]) -> (T[3, 37, 201], i64[3, 37, 201]) {"
+                            " %y, %i = sort(%x, ",
+                            attrs, ") return %y, %i }"),
+               dtype);
+      ExpectRoutine(text, "sort", {Repeating(*ParseDType(dtype), {3, 37, 201})}, kEqual);
+    }
+  }
+}
+
+TEST(Sort, FindsTheFirstElements) {
+  for (const char* dtype : {"f32", "i64", "bf16"}) {
+    for (const char* largest : {"true", "false"}) {
+      for (const int k : {0, 1, 5, 199, 200}) {
+        const std::string text =
+            absl::StrReplaceAll(With("func @main(%x: T[41, 200]) -> (T[41, K], i64[41, K]) {"
+                                     " %y, %i = topk(%x, k=K, largest=L) return %y, %i }",
+                                     dtype),
+                                {{"K", absl::StrCat(k)}, {"L)", absl::StrCat(largest, ")")}});
+        ExpectRoutine(text, "topk", {Repeating(*ParseDType(dtype), {41, 200})}, kEqual);
+      }
+    }
+  }
+}
+
+// One of the results is not used.
+TEST(Sort, LeavesResultsOut) {
+  ExpectRoutine("func @main(%x: f32[9, 20]) -> i64[9, 4] { %y, %i = topk(%x, k=4) return %i }",
+                "topk", {Repeating(DType::kF32, {9, 20})}, kEqual);
+  ExpectRoutine("func @main(%x: i64[9, 20]) -> i64[9, 20] { %y, %i = sort(%x) return %y }", "sort",
+                {Repeating(DType::kI64, {9, 20})}, kEqual);
+}
+
+TEST(Scatter, ReplacesAndCombines) {
+  for (const char* dtype : {"f32", "f64", "i32", "i64"}) {
+    for (const char* reduce : {"none", "add", "mul", "max", "min"}) {
+      const DType type = *ParseDType(dtype);
+      const HostTensor self = Repeating(type, {13, 6}), updates = Noise(type, {80, 9}, 2, 5);
+      ExpectRoutine(absl::StrReplaceAll(
+                        With("func @main(%x: T[13, 6], %i: i64[70, 5], %u: T[80, 9]) -> T[13, 6] {"
+                             " %y = scatter(%x, %i, %u, dim=0, reduce=\"R\") return %y }",
+                             dtype),
+                        {{"\"R\"", absl::StrCat("\"", reduce, "\"")}}),
+                    "scatter", {self, Indices(DType::kI64, {70, 5}, 13), updates}, {1e-5, 1e-6});
+      ExpectRoutine(absl::StrReplaceAll(
+                        With("func @main(%x: T[13, 6], %i: i32[70, 1], %u: T[70, 6]) -> T[13, 6] {"
+                             " %y = scatter_nd(%x, %i, %u, reduce=\"R\") return %y }",
+                             dtype),
+                        {{"\"R\"", absl::StrCat("\"", reduce, "\"")}}),
+                    "scatter_nd",
+                    {self, Indices(DType::kI32, {70, 1}, 13), Noise(type, {70, 6}, 2, 5)},
+                    {1e-5, 1e-6});
+    }
+  }
+}
+
+TEST(Scatter, MovesAllElements) {
+  for (const char* dtype : {"bool", "i8", "u16", "bf16", "f64"}) {
+    const DType type = *ParseDType(dtype);
+    ExpectRoutine(
+        With("func @main(%x: T[4, 5, 3], %i: i64[2, 2], %u: T[2, 3]) -> T[4, 5, 3] {"
+             " %y = scatter_nd(%x, %i, %u) return %y }",
+             dtype),
+        "scatter_nd",
+        {Repeating(type, {4, 5, 3}), Indices(DType::kI64, {2, 2}, 4), Repeating(type, {2, 3})},
+        kEqual);
+    ExpectRoutine(
+        With("func @main(%x: T[4, 5], %i: i64[3, 2], %u: T[3, 4]) -> T[4, 5] {"
+             " %y = scatter(%x, %i, %u, dim=-1) return %y }",
+             dtype),
+        "scatter",
+        {Repeating(type, {4, 5}), Indices(DType::kI64, {3, 2}, 5), Repeating(type, {3, 4})},
+        kEqual);
+  }
+}
+
+TEST(Scatter, RefusesIndicesOutOfRange) {
+  const std::string text =
+      "func @main(%x: f32[4], %i: i64[2], %u: f32[2]) -> f32[4] {"
+      " %y = scatter(%x, %i, %u, dim=0) return %y }";
+  const auto executable = RoutineProgram(text, "scatter", {"native", 1});
+  ASSERT_NE(executable, nullptr);
+  for (const int64_t index : {4, -5}) {
+    HostTensor indices(DType::kI64, {2});
+    indices.WriteDoubles({0, static_cast<double>(index)});
+    const auto got =
+        executable->Run({Noise(DType::kF32, {4}, 1, 1), indices, Noise(DType::kF32, {2}, 1, 2)});
+    EXPECT_TRUE(absl::StrContains(got.status().message(),
+                                  absl::StrCat("index ", index, " is out of range for size 4")))
+        << got.status();
+  }
+}
+
+}  // namespace
+}  // namespace weft::cpu
