@@ -107,6 +107,18 @@ TEST(Sort, FindsTheFirstElements) {
   }
 }
 
+TEST(Sort, DividesLinesAmongThreads) {
+  const HostTensor x = Repeating(DType::kF32, {70, 1000});
+  ExpectRoutine(
+      "func @main(%x: f32[70, 1000]) -> (f32[70, 1000], i64[70, 1000]) {"
+      " %y, %i = sort(%x) return %y, %i }",
+      "sort", {x}, kEqual);
+  ExpectRoutine(
+      "func @main(%x: f32[70, 1000]) -> (f32[70, 20], i64[70, 20]) {"
+      " %y, %i = topk(%x, k=20) return %y, %i }",
+      "topk", {x}, kEqual);
+}
+
 // One of the results is not used.
 TEST(Sort, LeavesResultsOut) {
   ExpectRoutine("func @main(%x: f32[9, 20]) -> i64[9, 4] { %y, %i = topk(%x, k=4) return %i }",
