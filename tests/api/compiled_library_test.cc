@@ -21,6 +21,7 @@
 #include "graph/ir/module.h"
 #include "graph/tensor/tensor.h"
 #include "gtest/gtest.h"
+#include "tests/api/compiled_models.h"
 #include "tests/support/parse.h"
 
 namespace weft {
@@ -28,28 +29,6 @@ namespace {
 
 using testing::HasSubstr;
 using testing::StartsWith;
-
-std::string Path(absl::string_view name) { return absl::StrCat(testing::TempDir(), "/", name); }
-
-const Backend& Cpu() { return **BuiltinBackends().Find("cpu"); }
-
-constexpr char kModel[] = R"(
-func @main(%x: f32[s0, s1]) -> (%y: f32[s0, s1]) {
-  %0 = exp(%x)
-  %1 = add(%0, %x)
-  %y = tanh(%1)
-  return %y
-}
-)";
-
-std::unique_ptr<Module> Compiled(std::unique_ptr<Module> module) {
-  CompileOptions options;
-  options.passes = "";
-  SetTarget(Cpu(), &options);
-  const auto status = Compile(*module, options).status();
-  EXPECT_TRUE(status.ok()) << status;
-  return module;
-}
 
 std::string Write(std::unique_ptr<Module> module, absl::string_view name) {
   const std::string path = Path(name);

@@ -13,50 +13,19 @@
 #include "api/compiler.h"
 #include "api/runtime/runtime_program.h"
 #include "api/session.h"
-#include "backends/cpu/kernels/isa.h"
 #include "examples/models/models.h"
 #include "gmock/gmock.h"
 #include "graph/ir/module.h"
 #include "graph/tensor/tensor.h"
 #include "gtest/gtest.h"
 #include "serialize/flat/weftb_file.h"
+#include "tests/api/compiled_models.h"
 #include "tests/support/parse.h"
 
 namespace weft {
 namespace {
 
 using testing::HasSubstr;
-
-std::string Path(absl::string_view name) { return absl::StrCat(testing::TempDir(), "/", name); }
-
-const Backend& Cpu() { return **BuiltinBackends().Find("cpu"); }
-
-constexpr char kModel[] = R"(
-func @main(%x: f32[s0, s1]) -> (%y: f32[s0, s1]) {
-  %0 = exp(%x)
-  %1 = add(%0, %x)
-  %y = tanh(%1)
-  return %y
-}
-)";
-
-std::unique_ptr<Module> Compiled(std::unique_ptr<Module> module) {
-  CompileOptions options;
-  options.passes = "";
-  SetTarget(Cpu(), &options);
-  const auto status = Compile(*module, options).status();
-  EXPECT_TRUE(status.ok()) << status;
-  return module;
-}
-
-// The instruction sets of this machine.
-std::vector<std::string> Sets() {
-  std::vector<std::string> sets;
-  for (const char* set : {"avx2", "avx512"}) {
-    if (cpu::ChooseIsa(set).ok()) sets.push_back(set);
-  }
-  return sets;
-}
 
 std::string Write(std::unique_ptr<Module> module, absl::string_view name, bool kernels = true) {
   CompiledFileOptions options;

@@ -18,11 +18,11 @@
 #include "api/compiled_file.h"
 #include "api/compiler.h"
 #include "api/session.h"
-#include "backends/cpu/kernels/isa.h"
 #include "gmock/gmock.h"
 #include "graph/ir/module.h"
 #include "graph/tensor/tensor.h"
 #include "gtest/gtest.h"
+#include "tests/api/compiled_models.h"
 #include "tests/support/parse.h"
 
 namespace weft {
@@ -33,7 +33,7 @@ using testing::HasSubstr;
 
 // Products that are added, a matmul with weights, a view, a name that is a word of C++, a state, a
 // size that is an expression.
-constexpr char kModel[] = R"(
+constexpr char kNet[] = R"(
 func @main(%x: f32[rows, 24], %class: i32[2*rows],
            %calls: i64[] {param="calls", initial=dense<0>})
     -> (%y: f32[rows, 5], %t: f32[24, rows], %n: i32[], %same: i32[2*rows], %next: i64[] {writes=%calls}) {
@@ -113,26 +113,6 @@ std::string Folder(absl::string_view name) {
   return (fs::path(testing::TempDir()) / std::string(name)).lexically_normal();
 }
 
-const Backend& Cpu() { return **BuiltinBackends().Find("cpu"); }
-
-std::vector<std::string> Sets() {
-  std::vector<std::string> sets;
-  for (const char* set : {"avx2", "avx512"}) {
-    if (cpu::ChooseIsa(set).ok()) sets.push_back(set);
-  }
-  return sets;
-}
-
-std::unique_ptr<Module> Compiled(absl::string_view text) {
-  auto module = Parse(std::string(text));
-  CompileOptions options;
-  options.passes = "";
-  SetTarget(Cpu(), &options);
-  const auto status = Compile(*module, options).status();
-  EXPECT_TRUE(status.ok()) << status;
-  return module;
-}
-
 struct Ran {
   int status = 0;
   std::string output, errors;
@@ -177,7 +157,7 @@ std::string Build(const std::string& flags, const std::string& program) {
   if (built.count(program) > 0) return built[program];
   CompiledFileOptions options;
   options.instruction_sets = Sets();
-  const auto stem = WriteCompiledSource(*Compiled(kModel), Cpu(), Folder("net"), options);
+  const auto stem = WriteCompiledSource(*Compiled(Parse(kNet)), Cpu(), Folder("net"), options);
   EXPECT_TRUE(stem.ok()) << stem.status();
   EXPECT_EQ(*stem, Folder("net/net"));
   std::ofstream(Folder("net/main.c")) << kProgram;
@@ -195,7 +175,7 @@ std::string Build(const std::string& flags, const std::string& program) {
 
 // What a session with the instruction set gives, as the program writes it.
 std::string Wanted(const std::string& set, int64_t rows) {
-  auto session = Session::Create(Compiled(kModel), "cpu", {{"threads", "1"}, {"cpu", set}});
+  auto session = Session::Create(Compiled(Parse(kNet)), "cpu", {{"threads", "1"}, {"cpu", set}});
   EXPECT_TRUE(session.ok()) << session.status();
   std::vector<double> x;
   std::vector<int64_t> classes;
@@ -249,15 +229,16 @@ TEST(ModelSource, MistakesAreNamed) {
   EXPECT_THAT(error(absl::StrCat(Folder("net/net.weftb"), " -3")),
               HasSubstr("input x, f32[rows, 24]"));
   // The file of another model, of the same and of another signature.
-  std::string other(kModel);
+  std::string other(kNet);
   other.replace(other.find("tanh"), 4, "relu");
   CompiledFileOptions options;
   options.instruction_sets = Sets();
-  ASSERT_TRUE(WriteCompiledFile(*Compiled(other), Cpu(), Folder("other.weftb"), options).ok());
+  ASSERT_TRUE(
+      WriteCompiledFile(*Compiled(Parse(other)), Cpu(), Folder("other.weftb"), options).ok());
   EXPECT_THAT(error(Folder("other.weftb")),
               HasSubstr("other.weftb: its machine code is not of the plan for avx2"));
-  ASSERT_TRUE(WriteCompiledFile(*Compiled("func @main(%x: f32[2]) -> f32[2] { return %x }"), Cpu(),
-                                Folder("small.weftb"), options)
+  ASSERT_TRUE(WriteCompiledFile(*Compiled(Parse("func @main(%x: f32[2]) -> f32[2] { return %x }")),
+                                Cpu(), Folder("small.weftb"), options)
                   .ok());
   EXPECT_NE(error(Folder("small.weftb")), "");
   // Flags for no instruction set of the source.

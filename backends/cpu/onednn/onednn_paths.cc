@@ -2,13 +2,12 @@
 // through scratch memory, constant weights once.
 #include <algorithm>
 #include <cstring>
-#include <limits>
 #include <numeric>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
-#include "backends/cpu/kernels/integer_range.h"
 #include "backends/cpu/onednn/onednn_internal.h"
+#include "backends/cpu/onednn/weight_facts.h"
 #include "backends/runtime/host_memory.h"
 #include "base/mapped_memory.h"
 
@@ -156,9 +155,7 @@ struct DnnWeights::Store {
     dnnl::memory memory;
   };
   absl::flat_hash_map<int64_t, std::vector<Entry>> entries;
-  absl::flat_hash_map<int64_t, std::pair<int32_t, int32_t>> ranges;
-  // Keys of parts, distinct from all other keys.
-  absl::flat_hash_map<std::pair<int64_t, int64_t>, int64_t> part_keys;
+  WeightFacts facts;
   int64_t bytes = 0;
   HeldMemory held;  // For the profiler.
 };
@@ -166,8 +163,6 @@ struct DnnWeights::Store {
 DnnWeights::DnnWeights() : store_(std::make_unique<Store>()) {}
 DnnWeights::~DnnWeights() = default;
 int64_t DnnWeights::bytes() const { return store_->bytes; }
-
-namespace {}  // namespace
 
 namespace {
 
@@ -222,19 +217,10 @@ const DnnDesc* PackedLayout(const DnnConstant& constant, const DnnDesc& from,
   return nullptr;
 }
 
-int64_t DnnWeights::PartKey(int64_t key, int64_t at) {
-  constexpr int64_t kFirst = std::numeric_limits<int64_t>::min();
-  const auto next = kFirst + static_cast<int64_t>(store_->part_keys.size());
-  return store_->part_keys.try_emplace({key, at}, next).first->second;
-}
+int64_t DnnWeights::PartKey(int64_t key, int64_t at) { return store_->facts.PartKey(key, at); }
 
 std::pair<int32_t, int32_t> DnnWeights::Range(int64_t key, const void* data, int64_t elements) {
-  const auto [it, made] = store_->ranges.try_emplace(key);
-  if (made) {
-    it->second = {0, 0};
-    RangeOfI32(static_cast<const int32_t*>(data), elements, &it->second.first, &it->second.second);
-  }
-  return it->second;
+  return store_->facts.Range(key, data, elements);
 }
 
 }  // namespace weft::cpu

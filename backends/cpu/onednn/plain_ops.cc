@@ -13,8 +13,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "backends/cpu/kernels/integer_range.h"
 #include "backends/cpu/onednn/onednn.h"
+#include "backends/cpu/onednn/weight_facts.h"
 #include "graph/tensor/tensor.h"
 #include "graph/tensor/type.h"
 
@@ -167,28 +167,17 @@ float Apply(const DnnPostOp& op, float x, float operand) {
 bool HasDnn() { return false; }
 
 struct DnnWeights::Store {
-  absl::flat_hash_map<int64_t, std::pair<int32_t, int32_t>> ranges;
-  // Keys of parts, distinct from all other keys.
-  absl::flat_hash_map<std::pair<int64_t, int64_t>, int64_t> part_keys;
+  WeightFacts facts;
 };
 
 DnnWeights::DnnWeights() : store_(std::make_unique<Store>()) {}
 DnnWeights::~DnnWeights() = default;
 int64_t DnnWeights::bytes() const { return 0; }
 
-int64_t DnnWeights::PartKey(int64_t key, int64_t at) {
-  constexpr int64_t kFirst = std::numeric_limits<int64_t>::min();
-  const auto next = kFirst + static_cast<int64_t>(store_->part_keys.size());
-  return store_->part_keys.try_emplace({key, at}, next).first->second;
-}
+int64_t DnnWeights::PartKey(int64_t key, int64_t at) { return store_->facts.PartKey(key, at); }
 
 std::pair<int32_t, int32_t> DnnWeights::Range(int64_t key, const void* data, int64_t elements) {
-  const auto [it, made] = store_->ranges.try_emplace(key);
-  if (made) {
-    it->second = {0, 0};
-    RangeOfI32(static_cast<const int32_t*>(data), elements, &it->second.first, &it->second.second);
-  }
-  return it->second;
+  return store_->facts.Range(key, data, elements);
 }
 
 // The rows of one op, and what follows them.
