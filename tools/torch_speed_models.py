@@ -191,3 +191,40 @@ def interpolate_bilinear():
     return (_Function(lambda x: F.interpolate(x, scale_factor=2, mode='bilinear',
                                               align_corners=False)),
             torch.randn(1, 64, 56, 56))
+
+
+@_model
+def cumsum_long():
+    return _Function(lambda x: torch.cumsum(x, 1)), torch.randn(1, 1000000)
+
+
+@_model
+def cumsum_planes():
+    return _Function(lambda x: torch.cumsum(x, 1)), torch.randn(64, 128, 512)
+
+
+@_model
+def sort_long():
+    return _Function(lambda x: tuple(torch.sort(x, stable=True))), torch.randn(1, 1000000)
+
+
+@_model
+def sort_rows():
+    return _Function(lambda x: tuple(torch.sort(x, stable=True))), torch.randn(512, 1000)
+
+
+@_model
+def topk_of_a_vocabulary():
+    return _Function(lambda x: tuple(torch.topk(x, 50))), torch.randn(64, 50257)
+
+
+@_model
+def scatter_add():
+    return (_Function(lambda x, i, u: torch.scatter_add(x, 0, i, u)),
+            torch.randn(1000000), torch.randint(0, 1000000, (100000,)), torch.randn(100000))
+
+
+@_model
+def index_put_rows():
+    return (_Function(lambda x, i, j, u: torch.index_put(x, (i, j), u)),
+            torch.randn(16, 2048, 64), torch.arange(8), torch.arange(8) * 7, torch.randn(8, 64))

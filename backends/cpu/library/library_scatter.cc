@@ -33,11 +33,6 @@ struct ScatterShape {
   std::vector<int64_t> index_dims, update_strides;
 };
 
-// What is written: `inner` elements to place `to` from place `from` of the updates.
-struct Move {
-  int64_t to, from;
-};
-
 // Integers wrap.
 template <typename T>
 struct WrappedOf {
@@ -65,49 +60,117 @@ T Combined(T a, T b) {
   return (reduce == Reduce::kMax ? a < b : b < a) ? b : a;
 }
 
-void Copy(const ScatterShape& s, const Move* moves, const char* x, char* y) {
-  const int64_t bytes = s.inner * s.bytes;
-  for (int64_t u = 0; u < s.updates; ++u) {
-    std::memcpy(y + moves[u].to * s.bytes, x + moves[u].from * s.bytes, bytes);
+// Index `i` in [-size, size) of a dim.
+int64_t Wrapped(int64_t i, int64_t size) { return i < 0 ? i + size : i; }
+
+// Calls put(to, from) for all updates in order: `inner` elements of the result from place `to` on,
+// and of the updates from place `from` on.
+template <typename Put>
+void ForEachSlice(const ScatterShape& s, const int64_t* indices, Put put) {
+  const size_t width = s.dims.size();
+  for (int64_t u = 0; u < s.updates; ++u, indices += width) {
+    int64_t to = 0;
+    for (size_t k = 0; k < width; ++k) to += Wrapped(indices[k], s.dims[k]) * s.strides[k];
+    put(to, u * s.inner);
   }
 }
-
-template <typename T, Reduce reduce>
-void Combine(const ScatterShape& s, const Move* moves, const char* x, char* y) {
-  const T* from = reinterpret_cast<const T*>(x);
-  T* to = reinterpret_cast<T*>(y);
-  for (int64_t u = 0; u < s.updates; ++u) {
-    for (int64_t i = 0; i < s.inner; ++i) {
-      T& place = to[moves[u].to + i];
-      place = Combined<T, reduce>(place, from[moves[u].from + i]);
+template <typename Put>
+void ForEachElement(const ScatterShape& s, const int64_t* indices, Put put) {
+  const size_t last = s.index_dims.size() - 1;
+  const int64_t size = s.dims[s.along], stride = s.strides[s.along];
+  const int64_t row = s.index_dims[last];
+  const int64_t step = s.along == static_cast<int>(last) ? 0 : s.strides[last];
+  std::vector<int64_t> at(last);
+  for (int64_t begin = 0; begin < s.updates; begin += row) {
+    int64_t to = 0, from = 0;
+    for (size_t d = 0; d < last; ++d) {
+      from += at[d] * s.update_strides[d];
+      if (static_cast<int>(d) != s.along) to += at[d] * s.strides[d];
+    }
+    for (int64_t j = 0; j < row; ++j) {
+      put(to + Wrapped(indices[begin + j], size) * stride + j * step, from + j);
+    }
+    for (size_t d = last; d-- > 0;) {
+      if (++at[d] < s.index_dims[d]) break;
+      at[d] = 0;
     }
   }
 }
+template <typename Put>
+void ForEachUpdate(const ScatterShape& s, const int64_t* indices, Put put) {
+  if (s.along >= 0) {
+    ForEachElement(s, indices, put);
+  } else {
+    ForEachSlice(s, indices, put);
+  }
+}
 
-using Update = void (*)(const ScatterShape& shape, const Move* moves, const char* x, char* y);
+void Copy(const ScatterShape& s, const int64_t* indices, const char* x, char* y) {
+  const int64_t bytes = s.inner * s.bytes;
+  ForEachUpdate(s, indices, [&](int64_t to, int64_t from) {
+    std::memcpy(y + to * s.bytes, x + from * s.bytes, bytes);
+  });
+}
+
+template <typename T, Reduce reduce>
+void Combine(const ScatterShape& s, const int64_t* indices, const char* x, char* y) {
+  const T* updates = reinterpret_cast<const T*>(x);
+  T* result = reinterpret_cast<T*>(y);
+  if (s.inner == 1) {
+    return ForEachUpdate(s, indices, [&](int64_t to, int64_t from) {
+      result[to] = Combined<T, reduce>(result[to], updates[from]);
+    });
+  }
+  ForEachUpdate(s, indices, [&](int64_t to, int64_t from) {
+    for (int64_t i = 0; i < s.inner; ++i) {
+      result[to + i] = Combined<T, reduce>(result[to + i], updates[from + i]);
+    }
+  });
+}
+
+using Update = void (*)(const ScatterShape& shape, const int64_t* indices, const char* x, char* y);
 
 class ScatterCall : public LibraryCall {
  public:
   ScatterCall(ScatterShape shape, Update update, int threads)
-      : s_(std::move(shape)), update_(update), threads_(threads) {}
+      : s_(std::move(shape)),
+        indices_(s_.updates * (s_.along >= 0 ? 1 : static_cast<int64_t>(s_.dims.size()))),
+        update_(update),
+        threads_(threads) {}
 
   std::string name() const override { return "scatter"; }
-  int64_t scratch_bytes() const override { return s_.updates * static_cast<int64_t>(sizeof(Move)); }
+  int64_t scratch_bytes() const override {
+    return s_.wide_index ? 0 : indices_ * static_cast<int64_t>(sizeof(int64_t));
+  }
 
   absl::Status Run(const CallMemory& memory) override {
-    auto* moves = static_cast<Move*>(memory.scratch);
-    if (s_.along >= 0) {
-      WEFT_RETURN_IF_ERROR(FindElements(memory.args[1], moves));
-    } else {
-      WEFT_RETURN_IF_ERROR(FindSlices(memory.args[1], moves));
+    const auto* indices = static_cast<const int64_t*>(memory.args[1]);
+    if (!s_.wide_index) {
+      auto* wide = static_cast<int64_t*>(memory.scratch);
+      std::copy_n(static_cast<const int32_t*>(memory.args[1]), indices_, wide);
+      indices = wide;
     }
+    WEFT_RETURN_IF_ERROR(Check(indices));
     auto* y = static_cast<char*>(memory.result);
     CopySelf(static_cast<const char*>(memory.args[0]), y);
-    update_(s_, moves, static_cast<const char*>(memory.args[2]), y);
+    update_(s_, indices, static_cast<const char*>(memory.args[2]), y);
     return absl::OkStatus();
   }
 
  private:
+  absl::Status Check(const int64_t* indices) const {
+    const auto width = static_cast<int64_t>(s_.along >= 0 ? 1 : s_.dims.size());
+    for (int64_t k = 0; k < width; ++k) {
+      const int64_t size = s_.dims[s_.along >= 0 ? s_.along : k];
+      for (int64_t i = k; i < indices_; i += width) {
+        if (indices[i] >= -size && indices[i] < size) continue;
+        return absl::OutOfRangeError(
+            absl::StrCat("index ", indices[i], " is out of range for size ", size));
+      }
+    }
+    return absl::OkStatus();
+  }
+
   void CopySelf(const char* x, char* y) const {
     const int64_t bytes = s_.numel * s_.bytes;
     const auto parts = static_cast<int>(std::clamp<int64_t>(bytes >> 20, 1, threads_));
@@ -118,55 +181,8 @@ class ScatterCall : public LibraryCall {
     }
   }
 
-  int64_t IndexAt(const void* indices, int64_t i) const {
-    return s_.wide_index ? static_cast<const int64_t*>(indices)[i]
-                         : static_cast<const int32_t*>(indices)[i];
-  }
-  static absl::Status OutOfRange(int64_t index, int64_t size) {
-    return absl::OutOfRangeError(absl::StrCat("index ", index, " is out of range for size ", size));
-  }
-
-  absl::Status FindSlices(const void* indices, Move* moves) const {
-    const auto width = static_cast<int64_t>(s_.dims.size());
-    for (int64_t u = 0; u < s_.updates; ++u) {
-      moves[u] = {0, u * s_.inner};
-      for (int64_t k = 0; k < width; ++k) {
-        const int64_t index = IndexAt(indices, u * width + k), size = s_.dims[k];
-        if (index < -size || index >= size) return OutOfRange(index, size);
-        moves[u].to += (index < 0 ? index + size : index) * s_.strides[k];
-      }
-    }
-    return absl::OkStatus();
-  }
-
-  // Row by row of the index.
-  absl::Status FindElements(const void* indices, Move* moves) const {
-    const size_t last = s_.index_dims.size() - 1;
-    const int64_t size = s_.dims[s_.along], stride = s_.strides[s_.along];
-    const int64_t row = s_.index_dims[last];
-    const int64_t step = s_.along == static_cast<int>(last) ? 0 : s_.strides[last];
-    std::vector<int64_t> at(last);
-    for (int64_t begin = 0; begin < s_.updates; begin += row) {
-      Move move = {0, 0};
-      for (size_t d = 0; d < last; ++d) {
-        move.from += at[d] * s_.update_strides[d];
-        if (static_cast<int>(d) != s_.along) move.to += at[d] * s_.strides[d];
-      }
-      for (int64_t j = 0; j < row; ++j) {
-        const int64_t index = IndexAt(indices, begin + j);
-        if (index < -size || index >= size) return OutOfRange(index, size);
-        moves[begin + j] = {move.to + (index < 0 ? index + size : index) * stride + j * step,
-                            move.from + j};
-      }
-      for (size_t d = last; d-- > 0;) {
-        if (++at[d] < s_.index_dims[d]) break;
-        at[d] = 0;
-      }
-    }
-    return absl::OkStatus();
-  }
-
   const ScatterShape s_;
+  const int64_t indices_;  // How many there are.
   const Update update_;
   const int threads_;
 };

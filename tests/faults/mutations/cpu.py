@@ -341,9 +341,9 @@ MUTATIONS = [
      "static_cast<T>(s.exclusive ? before : all[j])", "static_cast<T>(all[j])",
      "an exclusive sum has its own element"),
     ("scatter-row-starts-anew", "backends/cpu/library/library_scatter.cc",
-     "if (++at[d] < s_.index_dims[d]) break;", "if (++at[d] < s_.dims[d]) break;",
+     "if (++at[d] < s.index_dims[d]) break;", "if (++at[d] < s.dims[d]) break;",
      "rows of the index go on behind their end"),
     ("scatter-index-from-the-end", "backends/cpu/library/library_scatter.cc",
-     "(index < 0 ? index + size : index) * stride", "(index < 0 ? -index : index) * stride",
+     "return i < 0 ? i + size : i;", "return i < 0 ? -i : i;",
      "negative indices count from the begin"),
 ]
