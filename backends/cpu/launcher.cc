@@ -233,8 +233,23 @@ LibraryStep StepOf(const StepRequest& request, RoutineOp op) {
   return library;
 }
 
-// Transforms do more operations than a step can count, and limit their threads themselves.
-bool LimitsItsThreads(RoutineOp op) { return op == RoutineOp::kDft || op == RoutineOp::kStft; }
+// Transforms, orders and moves do more than their operations show, and limit their threads
+// themselves.
+bool LimitsItsThreads(RoutineOp op) {
+  switch (op) {
+    case RoutineOp::kDft:
+    case RoutineOp::kStft:
+    case RoutineOp::kCumsum:
+    case RoutineOp::kCumprod:
+    case RoutineOp::kSort:
+    case RoutineOp::kTopk:
+    case RoutineOp::kScatter:
+    case RoutineOp::kScatterNd:
+      return true;
+    default:
+      return false;
+  }
+}
 
 int ThreadsFor(const StepRequest& request, RoutineOp op, const CpuLauncher& launcher) {
   if (LimitsItsThreads(op)) return launcher.threads;

@@ -478,21 +478,21 @@ TEST_F(OptTest, BisectsPasses) {
 }
 
 TEST_F(OptTest, PredictsCliffs) {
-  Write("sort.weft", R"(func @main(%x: f32[n, 4]) -> (f32[n, 4], i64[n, 4]) where 1 <= n {
-  %0, %1 = sort(%x, dim=1) loc("order")
+  Write("scan.weft", R"(func @main(%x: f32[n, 4]) -> (f32[n, 4], i64[n, 4]) where 1 <= n {
+  %0, %1 = cummax(%x, dim=1) loc("order")
   return %0, %1
 }
 )");
-  EXPECT_EQ(Run("--cliffs --size=n=7 sort.weft"), 0) << err_;
+  EXPECT_EQ(Run("--cliffs --size=n=7 scan.weft"), 0) << err_;
   EXPECT_THAT(out_, AllOf(StartsWith("cliffs on cpu: 1 of 1 steps"), HasSubstr(", n=7\n"),
                           HasSubstr("(from \"order\")")));
-  EXPECT_EQ(Run("--cliffs --format=json -o cliffs.json sort.weft"), 0) << err_;
+  EXPECT_EQ(Run("--cliffs --format=json -o cliffs.json scan.weft"), 0) << err_;
   EXPECT_EQ(out_, "");
-  EXPECT_THAT(Read("cliffs.json"), HasSubstr("\"what\": \"reference sort\""));
-  EXPECT_EQ(Run("--cliffs --emit=plan sort.weft"), 0) << err_;
+  EXPECT_THAT(Read("cliffs.json"), HasSubstr("\"what\": \"reference cummax\""));
+  EXPECT_EQ(Run("--cliffs --emit=plan scan.weft"), 0) << err_;
   EXPECT_THAT(out_, StartsWith("plan @main"));
   EXPECT_THAT(err_, StartsWith("cliffs on cpu"));
-  EXPECT_EQ(Run("--cliffs --size=m=7 sort.weft"), 2);
+  EXPECT_EQ(Run("--cliffs --size=m=7 scan.weft"), 2);
   EXPECT_EQ(err_, "opt: error: --cliffs: the plan has no size \"m\"\n");
 }
 
