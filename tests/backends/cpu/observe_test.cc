@@ -61,6 +61,13 @@ TEST(Observe, Histograms) {
   }
 }
 
+// As many elements as are divided among threads.
+TEST(Observe, ManyElements) {
+  const HostTensor x = Steps({700, 1000}, 1.0 / 1024);
+  ExpectState(x, Histogram(1), "statistic=\"histogram\"");
+  ExpectState(x, InitialState("min_max"), "statistic=\"min_max\"");
+}
+
 // One value has a bin to each side; without a finite element the state stays.
 TEST(Observe, HistogramsOfFewValues) {
   constexpr char kAttrs[] = "statistic=\"histogram\"";
