@@ -45,12 +45,6 @@ CompiledProgram Open(const std::string& path, int threads = 1) {
   return *std::move(program);
 }
 
-HostTensor Ramp(int64_t rows, int64_t columns) {
-  std::vector<double> values;
-  for (int64_t i = 0; i < rows * columns; ++i) values.push_back(0.01 * static_cast<double>(i) - 1);
-  return HostTensor::FromDoubles(DType::kF32, {rows, columns}, values);
-}
-
 // How many mappings of this process are of a file with that name.
 int MappingsOf(absl::string_view name) {
   std::ifstream maps("/proc/self/maps");

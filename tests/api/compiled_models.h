@@ -2,6 +2,7 @@
 #ifndef WEFT_TESTS_API_COMPILED_MODELS_H_
 #define WEFT_TESTS_API_COMPILED_MODELS_H_
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
@@ -14,6 +15,7 @@
 #include "backends/backend.h"
 #include "backends/cpu/kernels/isa.h"
 #include "graph/ir/module.h"
+#include "graph/tensor/tensor.h"
 #include "gtest/gtest.h"
 
 namespace weft {
@@ -42,6 +44,13 @@ inline std::unique_ptr<Module> Compiled(std::unique_ptr<Module> module) {
   const auto status = Compile(*module, options).status();
   EXPECT_TRUE(status.ok()) << status;
   return module;
+}
+
+// Values that rise from -1 on.
+inline HostTensor Ramp(int64_t rows, int64_t columns) {
+  std::vector<double> values;
+  for (int64_t i = 0; i < rows * columns; ++i) values.push_back(0.01 * static_cast<double>(i) - 1);
+  return HostTensor::FromDoubles(DType::kF32, {rows, columns}, values);
 }
 
 // The instruction sets of this machine.

@@ -45,12 +45,6 @@ RuntimeProgram Open(const std::string& path, bool allow_code, const std::string&
   return *std::move(program);
 }
 
-HostTensor Ramp(int64_t rows, int64_t columns) {
-  std::vector<double> values;
-  for (int64_t i = 0; i < rows * columns; ++i) values.push_back(0.01 * static_cast<double>(i) - 1);
-  return HostTensor::FromDoubles(DType::kF32, {rows, columns}, values);
-}
-
 HostTensor RunOn(const RuntimeProgram& program, const HostTensor& x) {
   const auto got = program.Run({x});
   EXPECT_TRUE(got.ok()) << got.status();

@@ -95,7 +95,7 @@ LibraryCallOr MakeScanCall(const LibraryStep& step, const LibraryContext& contex
   const RunView& x = step.args[0];
   ScanShape shape;
   if (!step.epilogue.empty() || !x.dense() || !step.result.dense() || x.dims != step.result.dims ||
-      x.numel() == 0 || !FindLines(x, attrs.dim(), &shape.lines)) {
+      x.dtype != step.result.dtype || x.numel() == 0 || !FindLines(x, attrs.dim(), &shape.lines)) {
     return absl::UnimplementedError("such a scan");
   }
   shape.exclusive = attrs.exclusive();

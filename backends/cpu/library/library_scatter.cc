@@ -288,7 +288,8 @@ LibraryCallOr MakeScatterCall(const LibraryStep& step, const LibraryContext& con
   shape.bytes = DTypeBits(self.dtype) / 8;
   shape.numel = self.numel();
   const bool dense = self.dense() && index.dense() && step.args[2].dense() && step.result.dense();
-  const bool alike = step.result.dims == self.dims && step.args[2].dtype == self.dtype;
+  const bool alike = step.result.dims == self.dims && step.result.dtype == self.dtype &&
+                     step.args[2].dtype == self.dtype;
   const bool indexed = shape.wide_index || index.dtype == DType::kI32;
   if (!step.epilogue.empty() || !dense || !alike || !indexed || shape.bytes < 1) {
     return absl::UnimplementedError("such a scatter");

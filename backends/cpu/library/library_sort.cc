@@ -220,7 +220,7 @@ LibraryCallOr MakeSortCall(const LibraryStep& step, const LibraryContext& contex
   }
   // A plan from a file may have any dtypes.
   if (shape.k < 0 || shape.k > shape.lines.size || shape.bytes < 1 || shape.bytes > 8 ||
-      IsComplex(x.dtype) ||
+      IsComplex(x.dtype) || (step.result.present() && step.result.dtype != x.dtype) ||
       (step.more_results[0].present() && step.more_results[0].dtype != DType::kI64)) {
     return absl::UnimplementedError("a sort of such elements");
   }

@@ -181,26 +181,27 @@ absl::StatusOr<std::unique_ptr<StepCode>> MakeAttention(const RoutineContext& co
   if (request.results[0].numel() == 0) return code;
   code->ReserveScratch(scratch);
   WEFT_ASSIGN_OR_RETURN(const LaunchShape grid, MainGrid(shape, sizes, device));
-  WEFT_ASSIGN_OR_RETURN(const CuFunction attention, module->Find("weft_attention"));
-  WEFT_RETURN_IF_ERROR(device.AllowShared(attention, static_cast<int>(grid.shared_bytes)));
   const auto last = static_cast<int>(request.args.size());
-  PreparedLaunch launch(attention, grid);
-  for (int a = 0; a <= last; ++a) AddOperand(request, a, &launch);
-  if (scratch > 0) {
-    launch.AddScratch(scratch);
-  } else {
-    launch.AddOperand(-1, 0, {});
-  }
-  launch.AddStruct(BytesOf(sizes));
-  code->Add(module, std::move(launch));
+  WEFT_RETURN_IF_ERROR(code->AddKernel(
+      module, "weft_attention", grid,
+      [&](PreparedLaunch* launch) {
+        for (int a = 0; a <= last; ++a) AddOperand(request, a, launch);
+        if (scratch > 0) {
+          launch->AddScratch(scratch);
+        } else {
+          launch->AddOperand(-1, 0, {});
+        }
+      },
+      BytesOf(sizes)));
   if (scratch == 0) return code;
-  WEFT_ASSIGN_OR_RETURN(const CuFunction function, module->Find("weft_attention_combine"));
-  PreparedLaunch combine(function,
-                         GridOfElements(rows * sizes.value_features, device.multiprocessors()));
-  combine.AddScratch(scratch);
-  AddOperand(request, last, &combine);
-  combine.AddStruct(BytesOf(sizes));
-  code->Add(module, std::move(combine));
+  WEFT_RETURN_IF_ERROR(code->AddKernel(
+      module, "weft_attention_combine",
+      GridOfElements(rows * sizes.value_features, device.multiprocessors()),
+      [&](PreparedLaunch* launch) {
+        launch->AddScratch(scratch);
+        AddOperand(request, last, launch);
+      },
+      BytesOf(sizes)));
   return code;
 }
 

@@ -210,15 +210,8 @@ template <typename AddParameters>
 absl::Status AddKernel(const Making& making, const std::string& text, const char* name,
                        const LaunchShape& shape, ConvolutionCode* code, AddParameters add) {
   if (shape.blocks == 0) return absl::OkStatus();
-  WEFT_ASSIGN_OR_RETURN(auto module, making.context.units.Find(text));
-  WEFT_ASSIGN_OR_RETURN(const CuFunction function, module->Find(name));
-  WEFT_RETURN_IF_ERROR(
-      making.context.device.AllowShared(function, static_cast<int>(shape.shared_bytes)));
-  PreparedLaunch launch(function, shape);
-  add(&launch);
-  launch.AddStruct(SizesText(making));
-  code->Add(std::move(module), std::move(launch));
-  return absl::OkStatus();
+  WEFT_ASSIGN_OR_RETURN(const auto module, making.context.units.Find(text));
+  return code->AddKernel(module, name, shape, add, SizesText(making));
 }
 
 LaunchShape GridOfElements(const Making& making, int64_t elements) {

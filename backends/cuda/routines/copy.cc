@@ -51,14 +51,15 @@ absl::StatusOr<std::unique_ptr<StepCode>> MakeCopy(const RoutineContext& context
   int bytes = 0;
   WEFT_ASSIGN_OR_RETURN(const CopySizes sizes, CopyOf(from, to, &bytes));
   WEFT_ASSIGN_OR_RETURN(const auto module, context.units.Find(CopyUnit()));
-  WEFT_ASSIGN_OR_RETURN(const CuFunction function, module->Find(absl::StrCat("weft_copy", bytes)));
   auto code = std::make_unique<RoutineCode>(device);
-  if (sizes.points == 0) return code;
-  PreparedLaunch launch(function, GridOfElements(sizes.points, device.multiprocessors()));
-  launch.AddOperand(0, 0, ExtentOf(from));
-  launch.AddOperand(1, 0, ExtentOf(to));
-  launch.AddStruct(BytesOf(sizes));
-  code->Add(module, std::move(launch));
+  WEFT_RETURN_IF_ERROR(code->AddKernel(
+      module, absl::StrCat("weft_copy", bytes).c_str(),
+      GridOfElements(sizes.points, device.multiprocessors()),
+      [&](PreparedLaunch* launch) {
+        launch->AddOperand(0, 0, ExtentOf(from));
+        launch->AddOperand(1, 0, ExtentOf(to));
+      },
+      BytesOf(sizes)));
   return code;
 }
 

@@ -87,17 +87,16 @@ absl::StatusOr<Finish> MakeFinish(const RoutineContext& context, const StepReque
   WEFT_ASSIGN_OR_RETURN(auto module, context.units.Find(FinishUnit(result.dtype, epilogue.text)));
   WEFT_ASSIGN_OR_RETURN(const CuFunction function,
                         module->Find(grouped ? "weft_finish" : "weft_finish1"));
-  const int64_t blocks = (sizes.points + kRoutineThreads - 1) / kRoutineThreads;
-  PreparedLaunch launch(function, GridOf(blocks, context.device.multiprocessors()));
+  PreparedLaunch launch(function, GridOfElements(sizes.points, context.device.multiprocessors()));
   const int place = static_cast<int>(request.args.size());
   if (apart) {
     launch.AddScratch(DTypeBytes(sum.dtype, sum.numel()));
   } else {
-    launch.AddOperand(place, 0, ExtentOf(request, result));
+    AddOperand(request, place, &launch);
   }
-  launch.AddOperand(place, 0, ExtentOf(request, result));
+  AddOperand(request, place, &launch);
   for (const EpilogueOperand& operand : epilogue.operands) {
-    launch.AddOperand(operand.arg, 0, ExtentOf(request, request.args[operand.arg]));
+    AddOperand(request, operand.arg, &launch);
   }
   std::string bytes = BytesOf(sizes);
   for (const FinishOperand& operand : operands) bytes += BytesOf(operand);

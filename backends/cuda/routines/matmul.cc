@@ -262,8 +262,6 @@ absl::StatusOr<std::unique_ptr<StepCode>> MakeMatmul(const RoutineContext& conte
                     matmul.n % group == 0 && (matmul.m == 1 || matmul.c_row % group == 0);
   WEFT_ASSIGN_OR_RETURN(const auto module,
                         context.units.Find(MatmulUnit(choice.kernel, epilogue.text)));
-  WEFT_ASSIGN_OR_RETURN(const CuFunction function, module->Find("weft_matmul"));
-  WEFT_ASSIGN_OR_RETURN(const CuFunction finish, module->Find("weft_matmul_finish"));
   const int64_t numel = matmul.m * matmul.n * matmul.batches;
   const int64_t sum_bytes = result.dtype == DType::kF64 ? 8 : 4;
   const int64_t parts_bytes = choice.splits > 1 ? numel * choice.splits * sum_bytes : 0;
@@ -275,28 +273,25 @@ absl::StatusOr<std::unique_ptr<StepCode>> MakeMatmul(const RoutineContext& conte
   auto code = std::make_unique<RoutineCode>(device, request, "matmul");
   code->ReserveScratch(parts_bytes);
   code->set_operand_error(error);
-  const auto add = [&](CuFunction f, const LaunchShape& shape) {
-    PreparedLaunch launch(f, shape);
-    AddOperand(request, a == &left ? 0 : 1, &launch);
-    AddOperand(request, a == &left ? 1 : 0, &launch);
-    AddOperand(request, has_bias ? 2 : -1, &launch);
-    AddOperand(request, static_cast<int>(request.args.size()), &launch);
+  const auto add = [&](PreparedLaunch* launch) {
+    AddOperand(request, a == &left ? 0 : 1, launch);
+    AddOperand(request, a == &left ? 1 : 0, launch);
+    AddOperand(request, has_bias ? 2 : -1, launch);
+    AddOperand(request, static_cast<int>(request.args.size()), launch);
     if (parts_bytes > 0) {
-      launch.AddScratch(parts_bytes);
+      launch->AddScratch(parts_bytes);
     } else {
-      launch.AddOperand(-1, 0, {});
+      launch->AddOperand(-1, 0, {});
     }
-    for (const EpilogueOperand& e : epilogue.operands) AddOperand(request, e.arg, &launch);
-    launch.AddStruct(bytes);
-    code->Add(module, std::move(launch));
+    for (const EpilogueOperand& e : epilogue.operands) AddOperand(request, e.arg, launch);
   };
-  if (choice.blocks > 0) {
-    LaunchShape shape = GridOf(choice.blocks, device.multiprocessors());
-    shape.threads = static_cast<unsigned>(choice.kernel.threads());
-    shape.shared_bytes = static_cast<unsigned>(choice.kernel.shared_bytes());
-    WEFT_RETURN_IF_ERROR(device.AllowShared(function, static_cast<int>(shape.shared_bytes)));
-    add(function, shape);
-    if (parts_bytes > 0) add(finish, GridOfElements(numel, device.multiprocessors()));
+  LaunchShape shape = GridOf(choice.blocks, device.multiprocessors());
+  shape.threads = static_cast<unsigned>(choice.kernel.threads());
+  shape.shared_bytes = static_cast<unsigned>(choice.kernel.shared_bytes());
+  WEFT_RETURN_IF_ERROR(code->AddKernel(module, "weft_matmul", shape, add, bytes));
+  if (choice.blocks > 0 && parts_bytes > 0) {
+    WEFT_RETURN_IF_ERROR(code->AddKernel(
+        module, "weft_matmul_finish", GridOfElements(numel, device.multiprocessors()), add, bytes));
   }
   return code;
 }

@@ -74,16 +74,16 @@ absl::StatusOr<std::unique_ptr<StepCode>> MakePooling(const RoutineContext& cont
   if (!maxima) sizes.counts_padding = attrs.Bool("count_include_pad");
   WEFT_ASSIGN_OR_RETURN(const auto module, context.units.Find(maxima ? MaxPoolingUnit(x.dtype)
                                                                      : AvgPoolingUnit(x.dtype)));
-  WEFT_ASSIGN_OR_RETURN(const CuFunction function, module->Find("weft_pooling"));
   auto code = std::make_unique<RoutineCode>(context.device, request, "pooling");
-  if (y.numel() == 0) return code;
-  PreparedLaunch launch(function, GridOfElements(y.numel(), context.device.multiprocessors()));
-  const int result = static_cast<int>(request.args.size());
-  AddOperand(request, 0, &launch);
-  AddOperand(request, result, &launch);
-  AddOperand(request, indices ? result + 1 : -1, &launch);
-  launch.AddStruct(BytesOf(sizes));
-  code->Add(module, std::move(launch));
+  WEFT_RETURN_IF_ERROR(code->AddKernel(
+      module, "weft_pooling", GridOfElements(y.numel(), context.device.multiprocessors()),
+      [&](PreparedLaunch* launch) {
+        const int result = static_cast<int>(request.args.size());
+        AddOperand(request, 0, launch);
+        AddOperand(request, result, launch);
+        AddOperand(request, indices ? result + 1 : -1, launch);
+      },
+      BytesOf(sizes)));
   return code;
 }
 

@@ -48,6 +48,7 @@ absl::Status RoutineCode::AddKernel(const std::shared_ptr<const CudaModule>& mod
                                     const std::string& sizes) {
   if (shape.blocks == 0) return absl::OkStatus();
   WEFT_ASSIGN_OR_RETURN(const CuFunction function, module->Find(name));
+  WEFT_RETURN_IF_ERROR(device_.AllowShared(function, static_cast<int>(shape.shared_bytes)));
   PreparedLaunch launch(function, shape);
   add(&launch);
   launch.AddStruct(sizes);
