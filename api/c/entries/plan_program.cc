@@ -1,9 +1,11 @@
 #include "api/c/entries/plan_program.h"
 
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
@@ -32,7 +34,12 @@ bool MayHave(const Type& type, const HostTensor& tensor) {
 class PlanProgram : public Runnable {
  public:
   explicit PlanProgram(RuntimeProgram program)
-      : program_(std::move(program)), states_(program_.inputs().size()) {}
+      : program_(std::move(program)), states_(program_.inputs().size()) {
+    const std::vector<RuntimeProgram::Input>& inputs = program_.inputs();
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (!inputs[i].name.empty()) indices_.emplace(inputs[i].name, i);
+    }
+  }
 
   absl::StatusOr<Tensors> Run(const Tensors& inputs) override {
     // Runs go one after another in any case; a state is set between two of them.
@@ -94,10 +101,8 @@ class PlanProgram : public Runnable {
 
  private:
   absl::StatusOr<size_t> IndexOf(const std::string& name) const {
-    const std::vector<RuntimeProgram::Input>& inputs = program_.inputs();
-    for (size_t i = 0; i < inputs.size(); ++i) {
-      if (!name.empty() && inputs[i].name == name) return i;
-    }
+    const auto it = indices_.find(name);
+    if (it != indices_.end()) return it->second;
     return absl::NotFoundError(absl::StrCat("the program has no input \"", name, "\""));
   }
 
@@ -123,6 +128,7 @@ class PlanProgram : public Runnable {
   }
 
   const RuntimeProgram program_;
+  absl::flat_hash_map<std::string, size_t> indices_;  // Of inputs, by name.
   mutable absl::Mutex mu_;
   Tensors states_ ABSL_GUARDED_BY(mu_);  // By input; not valid until it is set.
 };
