@@ -205,6 +205,8 @@ absl::Status GraphLowering::LowerLibrary(const Node& node, Nodes epilogue) {
   step.results = std::move(results);
   step.epilogue = std::move(after);
   step.accumulates = AccumulatedArg(step);
+  step.indices = routine.indices < node.num_operands() ? routine.indices : -1;
+  step.updates = routine.in_place ? UpdatedArg(step) : -1;
   return absl::OkStatus();
 }
 

@@ -87,7 +87,9 @@ bool MayReplace(const Plan& plan, const Step& step, int arg, int result) {
       CountViews(step.args, to.buffer) != 0 || CountViews(step.results, to.buffer) != 1) {
     return false;
   }
-  if (step.kind == StepKind::kLibrary) return result == 0 && arg == step.accumulates;
+  if (step.kind == StepKind::kLibrary) {
+    return result == 0 && (arg == step.accumulates || arg == step.updates);
+  }
   const Kernel& kernel = plan.kernels[step.kernel];
   const int target = static_cast<int>(step.args.size()) + result;
   int loads = 0;

@@ -3,9 +3,9 @@
 // A temporary lives from the first step that touches it to the last one. A kernel's result takes
 // the place of an operand that dies there, if every load of the operand reads only the element that
 // the store at that point replaces. The result of a library step takes the place of the operand on
-// which its routine accumulates (Step::accumulates). Buffers that live at the same time do not
-// overlap. Plans with up to kMaxExact temporaries are searched for the smallest arena with a
-// bounded number of steps; others are packed best-fit.
+// which its routine accumulates, or which it updates (Step::accumulates, Step::updates). Buffers
+// that live at the same time do not overlap. Plans with up to kMaxExact temporaries are searched
+// for the smallest arena with a bounded number of steps; others are packed best-fit.
 #ifndef WEFT_LOWERING_MEMORY_PLAN_H_
 #define WEFT_LOWERING_MEMORY_PLAN_H_
 

@@ -145,6 +145,11 @@ struct Step {
   // The argument that the epilogue adds to the result of a matmul or convolution before anything
   // except a bias: the result may take its memory, because the routine accumulates. -1: none.
   int accumulates = -1;
+  // The argument whose elements are indices that the routine of a library step checks, and the one
+  // whose memory the result may take, because the routine updates it in place (Routine::indices,
+  // Routine::in_place). -1: none.
+  int indices = -1;
+  int updates = -1;
   std::vector<std::unique_ptr<Plan>> regions;
   uint32_t node = 0;                         // Id of its node in the graph.
   std::shared_ptr<const StepSource> source;  // Null: unknown.

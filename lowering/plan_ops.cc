@@ -8,6 +8,14 @@
 #include "lowering/plan_facts.h"
 
 namespace weft {
+namespace {
+
+bool SamePlaces(const View& arg, const View& result) {
+  return arg.type.is_tensor() && result.type.is_tensor() && arg.type.dims() == result.type.dims() &&
+         arg.strides == result.strides;
+}
+
+}  // namespace
 
 const ScalarBody* FindScalarBody(const PlanOps& ops, const Epilogue& epilogue, DType dtype) {
   const bool bias = epilogue.kind == Epilogue::Kind::kBias;
@@ -39,13 +47,16 @@ int AccumulatedArg(const Step& step) {
     }
     if (e.kind != Epilogue::Kind::kBinary || !Applies(e, "add")) return -1;
     if (std::count(biases.begin(), biases.end(), e.arg) > 0) return -1;
-    const View& arg = step.args[e.arg];
-    const View& result = step.results[0];
-    const bool same = arg.type.is_tensor() && result.type.is_tensor() &&
-                      arg.type.dims() == result.type.dims() && arg.strides == result.strides;
-    return same ? e.arg : -1;
+    return SamePlaces(step.args[e.arg], step.results[0]) ? e.arg : -1;
   }
   return -1;
+}
+
+int UpdatedArg(const Step& step) {
+  const bool fits = step.kind == StepKind::kLibrary && !step.args.empty() &&
+                    step.results.size() == 1 && step.epilogue.empty() &&
+                    SamePlaces(step.args[0], step.results[0]);
+  return fits ? 0 : -1;
 }
 
 void SetPlanOps(std::shared_ptr<const PlanOps> ops, Plan* plan) {

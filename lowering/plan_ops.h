@@ -48,6 +48,10 @@ bool Applies(const Epilogue& epilogue, absl::string_view op);
 // a bias, and has the result's dims and strides. -1: none.
 int AccumulatedArg(const Step& step);
 
+// The argument that the routine of a library step may update in place: the first one, if it has
+// the result's dims and strides and there is no epilogue. -1: none.
+int UpdatedArg(const Step& step);
+
 // Sets the ops of the plan and its nested plans.
 void SetPlanOps(std::shared_ptr<const PlanOps> ops, Plan* plan);
 

@@ -345,8 +345,10 @@ class PlanParser {
         !ParseKernelName(kernels, &step.kernel)) {
       return false;
     }
-    if (reader_.AcceptWord("accumulates") && !ParseArgument(step.args.size(), &step.accumulates)) {
-      return false;
+    for (const auto& [word, argument] :
+         {std::pair("accumulates", &step.accumulates), std::pair("indices", &step.indices),
+          std::pair("updates", &step.updates)}) {
+      if (reader_.AcceptWord(word) && !ParseArgument(step.args.size(), argument)) return false;
     }
     if (reader_.AcceptWord("flops") && !reader_.ParseSymInt(&step.flops)) return false;
     if (reader_.AcceptWord("node") && !ParseNode(&step)) return false;

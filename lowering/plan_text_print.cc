@@ -243,6 +243,8 @@ class PlanPrinter {
       absl::StrAppend(&line, " finish @", NameToString(plan_.kernels[s.kernel].name));
     }
     if (s.accumulates >= 0) absl::StrAppend(&line, " accumulates ", s.accumulates);
+    if (s.indices >= 0) absl::StrAppend(&line, " indices ", s.indices);
+    if (s.updates >= 0) absl::StrAppend(&line, " updates ", s.updates);
     if (form_ == PlanForm::kSelfContained && s.flops.is_valid()) {
       absl::StrAppend(&line, " flops (", s.flops.ToString(), ")");
     }

@@ -175,6 +175,9 @@ class Verifier {
     if (step.accumulates >= 0 && AccumulatedArg(step) != step.accumulates) {
       return Invalid("the routine does not accumulate on argument ", step.accumulates);
     }
+    if (step.updates >= 0 && UpdatedArg(step) != step.updates) {
+      return Invalid("the routine does not update argument ", step.updates);
+    }
     return absl::OkStatus();
   }
 

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/ir/graph.h"
 #include "graph/ir/module.h"
+#include "lowering/failing_steps.h"
 #include "lowering/index_map.h"
 
 namespace weft {
@@ -88,6 +89,8 @@ class Placer {
   void Collect() {
     touches_.assign(plan_.buffers.size(), {});
     last_failure_ = -1;
+    may_fail_.clear();
+    FailingSteps failing(plan_);
     for (size_t i = 0; i < plan_.steps.size(); ++i) {
       const Step& step = plan_.steps[i];
       const int s = static_cast<int>(i);
@@ -100,7 +103,8 @@ class Placer {
         if (touch.first_write < 0) touch.first_write = s;
         touch.last_write = s;
       }
-      if (MayFail(plan_, step)) last_failure_ = s;
+      may_fail_.push_back(failing.MayFail(step));
+      if (may_fail_.back()) last_failure_ = s;
     }
   }
 
@@ -117,6 +121,7 @@ class Placer {
   std::vector<int> write_backs_;  // Buffers.
   std::vector<int> replaced_;     // By buffer: buffer of the input whose new value it is.
   std::vector<Touch> touches_;
+  std::vector<bool> may_fail_;  // By step.
   int last_failure_ = -1;
   absl::flat_hash_map<int, std::vector<ArgUse>> kernel_uses_;
   // For one step: the argument that views a buffer; kSeveral.
@@ -149,11 +154,15 @@ void Placer::LookAt(int s) {
 // A kernel's views are all present: its arguments.
 bool Placer::ReadsWhereItStores(int s, int input, int output) {
   const Step& step = plan_.steps[s];
-  if (step.kind != StepKind::kKernel) return false;
   LookAt(s);
   const int from = argument_of_.at(input);
   const int to = argument_of_.at(output);
   if (from < 0 || to < 0) return false;
+  if (step.updates >= 0) {
+    return from == step.updates && step.results[0].buffer == output &&
+           step.args[from].offset == step.results[0].offset;
+  }
+  if (step.kind != StepKind::kKernel) return false;
   const ArgUse& load = KernelUses(step.kernel)[from];
   const ArgUse& store = KernelUses(step.kernel)[to];
   if (load.count == 0) return true;
@@ -176,7 +185,8 @@ std::string Placer::WhyNot(int buffer) {
     return "its size may be another one";
   }
   if (read > touch.first_write) return absl::StrCat(NodeOf(read), " reads the input later");
-  if (last_failure_ >= touch.first_write) {
+  const bool checks_first = plan_.steps[touch.first_write].updates >= 0;
+  if (last_failure_ > touch.first_write || (last_failure_ == touch.first_write && !checks_first)) {
     return absl::StrCat(NodeOf(last_failure_), " may fail later");
   }
   if (read == touch.first_write && !ReadsWhereItStores(read, input, buffer)) {
@@ -190,7 +200,7 @@ std::string Placer::WhyNot(int buffer) {
 bool Placer::MaySink(int s) {
   const Step& step = plan_.steps[s];
   const bool plain = step.kind == StepKind::kKernel || step.kind == StepKind::kCopy;
-  if (!plain || step.results.empty() || MayFail(plan_, step)) return false;
+  if (!plain || step.results.empty() || may_fail_[s]) return false;
   bool helps = last_failure_ > s;
   for (const View& v : step.results) {
     if (!v.present() || replaced_[v.buffer] < 0) return false;

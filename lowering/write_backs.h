@@ -5,9 +5,11 @@
 //
 //   reads      No step after the first step that writes the write-back reads the input. If that
 //              step itself reads the input, it is a kernel that reads each element only at the
-//              place where it stores, and before it stores.
+//              place where it stores, and before it stores, or a routine that updates the input
+//              in place (Step::updates).
 //   failures   Neither that step nor a later one can fail because of the values of data, so that
-//              an error leaves the inputs unchanged.
+//              an error leaves the inputs unchanged. A routine in place may: it looks at its
+//              indices before it writes. One after it with the same indices cannot.
 //
 // Each run decides whether it uses the donor, because only then the owner of the input's memory is
 // known.

@@ -1,6 +1,7 @@
 // Checks the rules of write_backs.h step by step: which inputs still have their values.
 #include "lowering/write_backs_check.h"
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -8,6 +9,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "lowering/failing_steps.h"
 #include "lowering/index_map.h"
 #include "lowering/plan_facts.h"
 
@@ -19,24 +21,13 @@ absl::Status Invalid(const Pieces&... pieces) {
   return absl::InvalidArgumentError(absl::StrCat(pieces...));
 }
 
-bool HasTerms(const Kernel& kernel) {
-  for (const Nest& nest : kernel.nests) {
-    for (const Stage& stage : nest.stages) {
-      for (const Instr& i : stage.body) {
-        if (!i.access.terms.empty()) return true;
-      }
-      for (const Store& s : stage.stores) {
-        if (!s.access.terms.empty()) return true;
-      }
-    }
-  }
-  return false;
-}
-
 class Checker {
  public:
   explicit Checker(const Plan& plan)
-      : plan_(plan), heir_(plan.buffers.size(), -1), gone_(plan.buffers.size(), false) {}
+      : plan_(plan),
+        heir_(plan.buffers.size(), -1),
+        gone_(plan.buffers.size(), false),
+        failing_(plan) {}
 
   absl::Status Run() {
     bool any = false;
@@ -82,6 +73,7 @@ class Checker {
     for (const View& v : step.results) {
       if (v.present()) results.insert(v.buffer);
     }
+    const bool written_before = *written_over;
     bool reads_taken = false;
     for (const View& v : step.args) {
       if (!v.present()) continue;
@@ -98,7 +90,9 @@ class Checker {
       gone_[donor] = true;
       *written_over = true;
     }
-    if (*written_over && MayFail(plan_, step)) {
+    // A routine in place looks at its indices before it writes.
+    const bool fails = failing_.MayFail(step);
+    if (fails && (written_before || (*written_over && step.updates < 0))) {
       return Invalid("node ", step.node, " may fail when an input is written over");
     }
     return absl::OkStatus();
@@ -113,6 +107,7 @@ class Checker {
 
   // Checks that loads of the replaced memory are at the place of its only store.
   absl::Status CheckReads(const Step& step, const absl::flat_hash_set<int>& results) const {
+    if (IsUpdate(step)) return absl::OkStatus();
     if (step.kind != StepKind::kKernel) {
       return Invalid("node ", step.node, " is no kernel and reads what it replaces");
     }
@@ -149,6 +144,16 @@ class Checker {
     return absl::OkStatus();
   }
 
+  // True if the step only updates the memory that it reads.
+  bool IsUpdate(const Step& step) const {
+    if (step.updates < 0) return false;
+    const View& updated = step.args[step.updates];
+    const auto reads = [&](const View& v) { return v.present() && v.buffer == updated.buffer; };
+    return updated.present() && heir_[updated.buffer] == step.results[0].buffer &&
+           updated.offset == step.results[0].offset &&
+           std::count_if(step.args.begin(), step.args.end(), reads) == 1;
+  }
+
   static bool IsSame(SymInt offset, const Access& load, const Place& store) {
     return offset == store.offset && load.strides == store.access->strides && load.terms.empty() &&
            store.access->terms.empty() && store.access->guards.empty();
@@ -157,24 +162,10 @@ class Checker {
   const Plan& plan_;
   std::vector<int> heir_;   // By input buffer: output that may be stored in it.
   std::vector<bool> gone_;  // By input buffer.
+  FailingSteps failing_;
 };
 
 }  // namespace
-
-bool MayFail(const Plan& plan, const Step& step) {
-  switch (step.kind) {
-    case StepKind::kReference:
-    case StepKind::kControl:
-      return true;
-    case StepKind::kKernel:
-      return HasTerms(plan.kernels[step.kernel]);
-    case StepKind::kLibrary:
-      return step.op_name == "scatter" || step.op_name == "scatter_nd";
-    case StepKind::kCopy:
-      return false;
-  }
-  return true;
-}
 
 absl::Status CheckWriteBacks(const Plan& plan) { return Checker(plan).Run(); }
 

@@ -11,10 +11,6 @@ namespace weft {
 // donors.
 absl::Status CheckWriteBacks(const Plan& plan);
 
-// True if the step may fail because of its operands' values: assertions, indices, ops that run by
-// their own evaluation.
-bool MayFail(const Plan& plan, const Step& step);
-
 }  // namespace weft
 
 #endif  // WEFT_LOWERING_WRITE_BACKS_CHECK_H_

@@ -269,11 +269,16 @@ void Count(const LibraryCall& call, LauncherStats* stats) {
   if (call.narrows_integers()) ++stats->integer_products;
 }
 
-// Null if no routine accepts the step.
+bool UpdatesInPlace(RoutineOp op) {
+  return op == RoutineOp::kScatter || op == RoutineOp::kScatterNd;
+}
+
+// Null if no routine accepts the step; a plan from a file may say that any routine works in place.
 std::unique_ptr<StepCode> CompileLibrary(const StepRequest& request, CpuLauncher& launcher) {
   const Step& step = request.step;
   const std::optional<RoutineOp> op = FindRoutineOp(step.op_name);
   if (!op || !CheckRoutineOp(*op, step.schema, request.attrs).ok()) return nullptr;
+  if (step.updates >= 0 && !UpdatesInPlace(*op)) return nullptr;
   const int threads = ThreadsFor(request, *op, launcher);
   const ThreadScope scope(std::min(launcher.dnn_threads, threads));
   auto call = MakeLibraryCall(StepOf(request, *op), ContextOf(launcher, threads));

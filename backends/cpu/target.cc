@@ -148,6 +148,9 @@ target cpu {
   routine scatter {
     ops = [scatter, scatter_nd]
     dtypes = [bool, i8, u8, i16, u16, i32, u32, i64, u64, f16, bf16, f32, f64]
+    strided = [1, 2]
+    indices = 1
+    in_place = true
   }
   routine fold {
     ops = [col2im]

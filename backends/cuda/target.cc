@@ -75,8 +75,17 @@ target cuda {
     contract = "bit-exact"
   }
   routine scatter {
-    ops = [scatter, scatter_nd]
+    ops = [scatter]
     dtypes = [bool, i8, u8, i16, u16, i32, u32, i64, u64, f32, f16, bf16, f64]
+    strided = [1, 2]
+    indices = 1
+    in_place = true
+  }
+  routine scatter_nd {
+    ops = [scatter_nd]
+    dtypes = [bool, i8, u8, i16, u16, i32, u32, i64, u64, f32, f16, bf16, f64]
+    indices = 1
+    in_place = true
   }
   epilogue {
     ops = [relu, hardtanh, leaky_relu, tanh, sigmoid, silu, hardswish, abs, exp, sqrt, gelu]

@@ -231,7 +231,7 @@ absl::Status PlanRunner::Ensure(int b) {
 absl::Status PlanRunner::RunSteps() {
   BeginRecorded();
   for (size_t i = 0; i < plan_.steps.size(); ++i) {
-    if (i == first_write_back_ && kept_ != nullptr) WEFT_RETURN_IF_ERROR(CheckBeforeWrites());
+    if (checks_before_[i] && kept_ != nullptr) WEFT_RETURN_IF_ERROR(CheckBeforeWrites());
     if (Segment* segment = SegmentAt(i)) {
       WEFT_RETURN_IF_ERROR(RunSegment(*segment));
       i = segment->end - 1;

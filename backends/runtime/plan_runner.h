@@ -246,7 +246,9 @@ class PlanRunner {
   // Recordings of an assignment that lost them, for reuse.
   std::vector<std::unique_ptr<Recording>> spare_;
 
-  size_t first_write_back_ = 0;  // The first step that may write to a donor's memory.
+  // By step: it may write to a donor's memory, and steps before it whose errors have not been
+  // looked for may fail.
+  std::vector<bool> checks_before_;
 
   // State of one run.
   bool replays_ = false;     // Segments are recorded and replayed.

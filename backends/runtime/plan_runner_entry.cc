@@ -13,6 +13,7 @@
 #include "graph/sym/sym_expr.h"
 #include "graph/sym/sym_facts.h"
 #include "graph/sym/sym_sources.h"
+#include "lowering/failing_steps.h"
 #include "lowering/plan_constants.h"
 #include "lowering/plan_facts.h"
 
@@ -166,8 +167,13 @@ void PlanRunner::IndexOutputs() {
       return view.present() && plan_.buffers[view.buffer].donor >= 0;
     });
   };
-  const auto first = std::find_if(plan_.steps.begin(), plan_.steps.end(), writes_back);
-  first_write_back_ = static_cast<size_t>(first - plan_.steps.begin());
+  FailingSteps failing(plan_);
+  bool unchecked = false;
+  for (const Step& step : plan_.steps) {
+    checks_before_.push_back(unchecked && writes_back(step));
+    if (checks_before_.back()) unchecked = false;
+    unchecked |= failing.MayFail(step);
+  }
 }
 
 std::string PlanRunner::InputName(int i) const {

@@ -74,7 +74,7 @@ void PlanRunner::FindSegments(Assignment* a) const {
     while (i < a->steps.size() && records(a->steps[i])) {
       ++i;
       // Errors are looked for before this step.
-      if (a->keeps_outputs && i == first_write_back_) break;
+      if (a->keeps_outputs && i < a->steps.size() && checks_before_[i]) break;
     }
     segment.end = i;
     if (segment.end - segment.begin >= kMinSteps) a->segments.push_back(std::move(segment));

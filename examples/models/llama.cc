@@ -32,7 +32,7 @@ struct Step {
   SymInt capacity;  // Tokens that a cache has room for.
   Value* cos = nullptr;
   Value* sin = nullptr;
-  Value* here = nullptr;  // bool[capacity, 1]: the place of the token.
+  Value* here = nullptr;  // i64[1, 1, 1, 1]: the place of the token.
   Value* mask = nullptr;  // f32[capacity]: the lowest float behind the token, else 0.
 };
 
@@ -61,7 +61,7 @@ Step StepAt(Net& net, Value* position, SymInt batch, SymInt capacity, const Conf
   step.cos = net.Op(ops::cos, {angles});
   step.sin = net.Op(ops::sin, {angles});
   Value* places = net.Op(ops::arange, {}, {{"start", SymInt(0)}, {"end", capacity}});
-  step.here = Reshape(net, net.Op(ops::eq, {places, position}), {capacity, 1});
+  step.here = Reshape(net, position, {1, 1, 1, 1});
   Value* lowest = net.Scalar(std::numeric_limits<float>::lowest());
   step.mask = net.Op(ops::where, {net.Op(ops::le, {places, position}), net.Scalar(0), lowest});
   return step;
@@ -78,7 +78,9 @@ class Cache {
                       {-1, 1})) {}
 
   Value* Add(Net& net, Value* token, const Step& step) {
-    after_ = net.Op(ops::where, {step.here, token, before_});
+    const Dims size = {step.shape.batch, step.shape.key_heads, 1, step.shape.head_size};
+    Value* place = net.Op(ops::expand, {step.here}, {{"size", size}});
+    after_ = net.Op(ops::scatter, {before_, place, token}, {{"dim", int64_t{2}}});
     return after_;
   }
   void Update(Net& net) const { net.Update(absl::StrCat("new_", name_), before_->index(), after_); }

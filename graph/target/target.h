@@ -47,6 +47,12 @@ struct Routine {
   // Dim of result 0 that holds its channels, or columns; negative counts from the end. An operand
   // of an epilogue that broadcasts as OperandSizes::kChannels is a vector along this dim.
   int channel_dim = -1;
+  // The operand whose elements are indices that the routine checks, which is all that a call may
+  // fail on besides memory; -1: none.
+  int indices = -1;
+  // Operand 0 may have the memory of the result, with the same strides: the routine changes
+  // elements of it and leaves the others alone. It checks indices before it writes.
+  bool in_place = false;
   // The routine is faster on activations whose channels (dim 1) are innermost in memory.
   bool prefers_channels_last = false;
   // Accuracy relative to the op's evaluation by the reference executor.

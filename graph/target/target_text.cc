@@ -33,6 +33,8 @@ void VisitFields(Routine& r, Visitor& visit) {
   visit("unused_results", r.unused_results);
   visit("strided", r.strided);
   visit("channel_dim", r.channel_dim);
+  visit("indices", r.indices);
+  visit("in_place", r.in_place);
   visit("prefers_channels_last", r.prefers_channels_last);
   visit("contract", r.contract);
 }

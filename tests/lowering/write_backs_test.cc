@@ -113,19 +113,85 @@ TEST(WriteBacks, FailuresBehindAreSeen) {
     })"));
 }
 
-TEST(WriteBacks, RoutinesWithIndicesMayFail) {
+Target WithScatter(bool in_place) {
   Target target = GenericTarget();
   Routine scatter;
   scatter.name = "scatter";
   scatter.ops = {"scatter"};
+  scatter.strided = {1, 2};
+  scatter.indices = 1;
+  scatter.in_place = in_place;
   target.routines.push_back(scatter);
+  return target;
+}
+
+TEST(WriteBacks, RoutinesWithIndicesMayFail) {
   ExpectNoDonor(Edited(R"(
     func @main(%x: f32[8], %i: i64[8]) -> (f32[8], f32[8] {writes=%x}) {
       %0 = neg(%x)
       %1 = scatter(%0, %i, %0, dim=0)
       return %1, %0
     })",
-                       target));
+                       WithScatter(/*in_place=*/false)));
+}
+
+// Keys and values of one token, at its position.
+constexpr char kCaches[] = R"(
+  func @main(%k: f32[8, 4], %v: f32[8, 4], %i: i64[1], %x: f32[1, 4], %y: f32[1, 4])
+      -> (f32[8, 4] {writes=%k}, f32[8, 4] {writes=%v}) {
+    %at = expand(%i, size=[1, 4])
+    %0 = scatter(%k, %at, %x, dim=0)
+    %1 = scatter(%v, AT, %y, dim=0)
+    return %0, %1
+  })";
+
+std::string Caches(const char* second) {
+  std::string text = kCaches;
+  text.replace(text.find("AT"), 2, second);
+  return text;
+}
+
+TEST(WriteBacks, RoutinesUpdateInPlace) {
+  const std::string text = Caches("%at");
+  const Edited plan(text.c_str(), WithScatter(/*in_place=*/true));
+  EXPECT_THAT(plan.text(), HasSubstr("donor %k"));
+  EXPECT_THAT(plan.text(), HasSubstr("donor %v"));
+  EXPECT_TRUE(plan.Check().ok()) << plan.Check();
+  EXPECT_THAT(std::string(plan.CheckWith(" updates 0", "").message()),
+              HasSubstr("is no kernel and reads what it replaces"));
+  const Edited copies(text.c_str(), WithScatter(/*in_place=*/false));
+  EXPECT_EQ(copies.text().find("donor"), std::string::npos) << copies.text();
+}
+
+// The other index may be wrong when the first cache has been written.
+TEST(WriteBacks, OtherIndicesMayFail) {
+  const std::string text = Caches("%zero");
+  std::string with = text;
+  with.insert(with.find("%0 ="), "%zero = mul(%at, %at)\n    ");
+  const Edited plan(with.c_str(), WithScatter(/*in_place=*/true));
+  // The values are stored first.
+  EXPECT_EQ(plan.text().find("donor %v"), std::string::npos) << plan.text();
+  EXPECT_THAT(plan.text(), HasSubstr("donor %k"));
+  EXPECT_THAT(plan.text(), HasSubstr("may fail later"));
+  const size_t at = plan.text().find("remark \"node ");
+  ASSERT_NE(at, std::string::npos);
+  const std::string remark = plan.text().substr(at, plan.text().find('\n', at) - at);
+  EXPECT_THAT(std::string(plan.CheckWith(remark, "donor %v").message()),
+              HasSubstr("may fail when an input is written over"));
+}
+
+// What is scattered is read from the memory that is updated.
+TEST(WriteBacks, UpdatesFromTheSameMemoryAreNotInPlace) {
+  const Edited plan(R"(
+    func @main(%k: f32[8, 4], %i: i64[1]) -> (f32[8, 4] {writes=%k}) {
+      %at = expand(%i, size=[1, 4])
+      %x = slice(%k, dim=0, start=2, end=3)
+      %0 = scatter(%k, %at, %x, dim=0)
+      return %0
+    })",
+                    WithScatter(/*in_place=*/true));
+  EXPECT_EQ(plan.text().find("donor"), std::string::npos) << plan.text();
+  EXPECT_THAT(plan.text(), HasSubstr("reads the input elsewhere than it writes"));
 }
 
 }  // namespace

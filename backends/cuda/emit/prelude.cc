@@ -30,6 +30,7 @@ extern __shared__ __align__(16) char w_dynamic[];
 W_FN char* w_rows(char* kept, bool shared, i64 offset)
     { return shared ? w_dynamic : kept + offset; }
 template <class T> W_FN const T& w_get(const T* p, i64 i) { return p[i]; }
+template <class T> W_FN bool w_same(const T* p, const T* q) { return p == q; }
 template <class T> W_FN T& w_put(T* p, i64 i) { return p[i]; }
 W_FN void w_raise(i32* p) { *p = 1; }
 // Element i becomes the larger one of it and x, whatever other threads do.

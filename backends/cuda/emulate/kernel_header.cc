@@ -96,6 +96,8 @@ static inline void w_raise_to(const w_global<int>& p, long i, int x) {
   const w_global<int> all = {p.place, &r};
   if (w_get(all, i) < x) w_put(all, i) = x;
 }
+template <class P, class Q> static inline bool w_same(const P& p, const Q& q)
+    { return p.place == q.place; }
 template <class To, class T> static inline w_global<To> w_as(const w_global<T>& p, long i)
     { return {(To*)(p.place + i), p.region}; }
 #define W_FN static inline

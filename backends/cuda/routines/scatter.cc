@@ -42,9 +42,13 @@ ScatterSizes SizesOfElements(const StepRequest& request, int64_t dim) {
   sizes.updates = index.numel();
   sizes.slots = self.numel();
   SetStrides(self, sizes.strides);
-  SetStrides(request.args[2], sizes.update_strides);
+  const RunView& updates = request.args[2];
+  std::copy(index.strides.begin(), index.strides.end(), sizes.index_strides);
+  std::copy(updates.strides.begin(), updates.strides.end(), sizes.update_strides);
   std::copy(self.dims.begin(), self.dims.end(), sizes.dims);
   std::copy(index.dims.begin(), index.dims.end(), sizes.index_dims);
+  sizes.peers = index.dims[sizes.along];
+  for (int d = sizes.rank - 1; d > sizes.along; --d) sizes.peer_stride *= index.dims[d];
   return sizes;
 }
 
@@ -56,6 +60,7 @@ ScatterSizes SizesOfSlices(const StepRequest& request) {
   sizes.width = indices.dims.back();
   sizes.updates = 1;
   for (int d = 0; d + 1 < indices.rank(); ++d) sizes.updates *= indices.dims[d];
+  sizes.peers = sizes.updates;
   sizes.slots = 1;
   for (int d = 0; d < self.rank(); ++d) {
     (d < sizes.width ? sizes.slots : sizes.inner) *= self.dims[d];
@@ -80,12 +85,18 @@ class Maker {
   absl::StatusOr<std::unique_ptr<StepCode>> Make(ScatterReduce reduce) {
     WEFT_ASSIGN_OR_RETURN(module_, context_.units.Find(ScatterUnit(
                                        reduce, request_.results[0].dtype, request_.args[1].dtype)));
-    const bool nothing = sizes_.updates * sizes_.inner == 0;
-    const bool joins = reduce != ScatterReduce::kNone;
-    sizes_.marks = !joins && !nothing;
+    constexpr int64_t kFewElements = 4096, kFewPeers = 16;
+    const int64_t elements = sizes_.updates * sizes_.inner;
+    const bool nothing = elements == 0;
+    const bool few = elements <= kFewElements && sizes_.peers <= kFewPeers;
+    // Few updates are sorted, so that nothing is done for each slot.
+    constexpr int64_t kSlotsOfAnUpdate = 16;
+    const bool joins =
+        reduce != ScatterReduce::kNone || sizes_.updates * kSlotsOfAnUpdate < sizes_.slots;
+    sizes_.marks = !joins && !few && !nothing;
     last_bytes_ = sizes_.marks ? sizes_.slots * kNumberBytes : 0;
     last_ = code_->ReserveScratch(last_bytes_);
-    slot_bytes_ = sizes_.updates * kSlotBytes;
+    slot_bytes_ = few ? 0 : sizes_.updates * kSlotBytes;
     slots_ = code_->ReserveScratch(slot_bytes_);
     WEFT_RETURN_IF_ERROR(
         Add("weft_scatter_begin", sizes_.slots * sizes_.inner, [&](PreparedLaunch* launch) {
@@ -94,12 +105,15 @@ class Maker {
           launch->AddScratch(last_bytes_, last_);
         }));
     if (nothing) return std::move(code_);
-    WEFT_ASSIGN_OR_RETURN(const char* const flag,
-                          context_.flags.Find(DescribeStep(request_.plan, request_.step)));
+    WEFT_ASSIGN_OR_RETURN(flag_, context_.flags.Find(DescribeStep(request_.plan, request_.step)));
+    if (few) {
+      WEFT_RETURN_IF_ERROR(AddFew());
+      return std::move(code_);
+    }
     WEFT_RETURN_IF_ERROR(Add("weft_scatter_slots", sizes_.updates, [&](PreparedLaunch* launch) {
       AddOperand(request_, 1, launch);
       launch->AddScratch(slot_bytes_, slots_);
-      launch->AddFixed(flag, sizeof(int32_t));
+      launch->AddFixed(flag_, sizeof(int32_t));
     }));
     WEFT_RETURN_IF_ERROR(joins ? AddJoin() : AddPut());
     return std::move(code_);
@@ -115,6 +129,15 @@ class Maker {
                             BytesOf(sizes_));
   }
 
+  absl::Status AddFew() {
+    return Add("weft_scatter_few", /*elements=*/1, [&](PreparedLaunch* launch) {
+      AddOperand(request_, 1, launch);
+      AddOperand(request_, 2, launch);
+      launch->AddFixed(flag_, sizeof(int32_t));
+      AddOperand(request_, kResult, launch);
+    });
+  }
+
   // The last update of a slot wins.
   absl::Status AddPut() {
     WEFT_RETURN_IF_ERROR(Add("weft_scatter_last", sizes_.updates, [&](PreparedLaunch* launch) {
@@ -125,6 +148,7 @@ class Maker {
       AddOperand(request_, 2, launch);
       launch->AddScratch(slot_bytes_, slots_);
       launch->AddScratch(last_bytes_, last_);
+      launch->AddFixed(flag_, sizeof(int32_t));
       AddOperand(request_, kResult, launch);
     });
   }
@@ -142,6 +166,7 @@ class Maker {
       AddOperand(request_, 2, launch);
       launch->AddScratch(sorted.keys_bytes, sorted.keys);
       launch->AddScratch(sorted.numbers_bytes, sorted.numbers);
+      launch->AddFixed(flag_, sizeof(int32_t));
       AddOperand(request_, kResult, launch);
     });
   }
@@ -151,6 +176,7 @@ class Maker {
   ScatterSizes sizes_;
   std::shared_ptr<const CudaModule> module_;
   std::unique_ptr<RoutineCode> code_;
+  const char* flag_ = nullptr;  // Raised by a bad index.
   // Of the scratch memory.
   int64_t last_ = 0, last_bytes_ = 0;
   int64_t slots_ = 0, slot_bytes_ = 0;

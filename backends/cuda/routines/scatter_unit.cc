@@ -11,32 +11,40 @@ namespace {
 constexpr char kKernels[] = R"(
 struct w_scatter_sizes {
   i64 updates, inner, slots, width, along, rank, dims[8], strides[8], index_dims[8],
-      update_strides[8], marks;
+      index_strides[8], update_strides[8], marks, peers, peer_stride;
 };
 W_KERNEL(256) weft_scatter_begin(W_IN(TYPE) self, W_OUT(TYPE) y, W_OUT(i32) last,
                                  const w_scatter_sizes s) {
+  const bool copies = !w_same(self, y);
+  if (!copies && !s.marks) return;
   for (i64 e = w_thread(); e < s.slots * s.inner; e += w_threads()) {
-    w_put(y, e) = w_get(self, e);
+    if (copies) w_put(y, e) = w_get(self, e);
     if (s.marks && e < s.slots) w_put(last, e) = -1;
   }
+}
+template <class Indices, class Bad>
+W_FN i64 w_slot(Indices indices, i64 u, Bad bad, const w_scatter_sizes& s) {
+  i64 slot = 0;
+  if (s.along < 0) {
+    for (int k = 0; k < s.width; ++k) {
+      slot += w_index((i64)w_load(indices, u * s.width + k), s.dims[k], bad) * s.strides[k];
+    }
+    return slot;
+  }
+  u32 rest = (u32)u;
+  i64 from = 0;
+  for (int d = (int)s.rank - 1; d >= 0; --d) {
+    const u32 size = (u32)s.index_dims[d], at = rest % size;
+    rest /= size;
+    from += at * s.index_strides[d];
+    if (d != s.along) slot += at * s.strides[d];
+  }
+  return slot + w_index((i64)w_load(indices, from), s.dims[s.along], bad) * s.strides[s.along];
 }
 W_KERNEL(256) weft_scatter_slots(W_IN(INDEX) indices, W_OUT(u32) slots, W_OUT(i32) bad,
                                  const w_scatter_sizes s) {
   for (i64 u = w_thread(); u < s.updates; u += w_threads()) {
-    i64 slot = 0;
-    if (s.along < 0) {
-      for (int k = 0; k < s.width; ++k) {
-        slot += w_index((i64)w_load(indices, u * s.width + k), s.dims[k], bad) * s.strides[k];
-      }
-    } else {
-      u32 rest = (u32)u;
-      for (int d = (int)s.rank - 1; d >= 0; --d) {
-        const u32 size = (u32)s.index_dims[d], at = rest % size;
-        rest /= size;
-        slot += (d == s.along ? w_index((i64)w_load(indices, u), s.dims[d], bad) : (i64)at) * s.strides[d];
-      }
-    }
-    w_put(slots, u) = (u32)slot;
+    w_put(slots, u) = (u32)w_slot(indices, u, bad, s);
   }
 }
 // The place of an update. Its number and those of elements are below 2^31.
@@ -59,7 +67,8 @@ W_KERNEL(256) weft_scatter_last(W_OUT(u32) slots, W_OUT(i32) last, const w_scatt
   }
 }
 W_KERNEL(256) weft_scatter_put(W_IN(TYPE) updates, W_OUT(u32) slots, W_OUT(i32) last,
-                               W_OUT(TYPE) y, const w_scatter_sizes s) {
+                               W_OUT(i32) bad, W_OUT(TYPE) y, const w_scatter_sizes s) {
+  if (w_get(bad, 0)) return;
   for (i64 e = w_thread(); e < s.updates * s.inner; e += w_threads()) {
     const u32 inner = (u32)s.inner, u = (u32)e / inner, i = (u32)e % inner;
     const i64 slot = w_get(slots, u);
@@ -80,7 +89,9 @@ template <class T> W_FN T w_product(T a, T b) { return (T)((u64)a * (u64)b); }
 template <class T> W_FN T w_extreme(T a, T b, bool other)
     { return a != a ? a : b != b || other ? b : a; }
 W_KERNEL(256) weft_scatter_join(W_IN(TYPE) self, W_IN(TYPE) updates, W_OUT(u32) keys,
-                                W_OUT(i32) numbers, W_OUT(TYPE) y, const w_scatter_sizes s) {
+                                W_OUT(i32) numbers, W_OUT(i32) bad, W_OUT(TYPE) y,
+                                const w_scatter_sizes s) {
+  if (w_get(bad, 0)) return;
   for (i64 e = w_thread(); e < s.updates * s.inner; e += w_threads()) {
     const u32 inner = (u32)s.inner, i = (u32)e % inner;
     const i64 first = (u32)e / inner;
@@ -97,9 +108,36 @@ W_KERNEL(256) weft_scatter_join(W_IN(TYPE) self, W_IN(TYPE) updates, W_OUT(u32) 
 }
 )";
 
+constexpr char kFew[] = R"(
+W_KERNEL(256) weft_scatter_few(W_IN(INDEX) indices, W_IN(TYPE) updates, W_OUT(i32) bad,
+                               W_OUT(TYPE) y, const w_scatter_sizes s) {
+  for (i64 u = threadIdx.x; u < s.updates; u += blockDim.x) w_slot(indices, u, bad, s);
+  __syncthreads();
+  if (w_get(bad, 0)) return;
+  for (i64 e = threadIdx.x; e < s.updates * s.inner; e += blockDim.x) {
+    const u32 inner = (u32)s.inner, i = (u32)e % inner;
+    const i64 u = (u32)e / inner, slot = w_slot(indices, u, bad, s), own = u / s.peer_stride % s.peers;
+    const i64 first = u - own * s.peer_stride;
+    // The first of a slot's updates combines them all.
+    i64 k = 0;
+    while (k < own && w_slot(indices, first + k * s.peer_stride, bad, s) != slot) ++k;
+    if (k < own) continue;
+    w_value_t a = w_load(y, slot * s.inner + i);
+    for (; k < s.peers; ++k) {
+      const i64 peer = first + k * s.peer_stride;
+      if (w_slot(indices, peer, bad, s) != slot) continue;
+      const w_value_t b = w_load(updates, w_update(s, (u32)peer) + i);
+      a = JOIN;
+    }
+    w_store(y, slot * s.inner + i, a);
+  }
+}
+)";
+
 const char* JoinText(ScatterReduce reduce) {
   switch (reduce) {
     case ScatterReduce::kNone:
+      return "b";
     case ScatterReduce::kAdd:
       return "w_sum(a, b)";
     case ScatterReduce::kMul:
@@ -112,13 +150,28 @@ const char* JoinText(ScatterReduce reduce) {
   return "";
 }
 
+// Elements that are only moved keep their bits.
+DType UnsignedLike(DType dtype) {
+  switch (DTypeBits(dtype)) {
+    case 8:
+      return DType::kU8;
+    case 16:
+      return DType::kU16;
+    case 32:
+      return DType::kU32;
+    default:
+      return DType::kU64;
+  }
+}
+
 }  // namespace
 
 std::string ScatterUnit(ScatterReduce reduce, DType dtype, DType index) {
-  const char* rest = reduce == ScatterReduce::kNone ? kLast : kJoin;
-  return absl::StrReplaceAll(
-      absl::StrCat(Prelude(), kKernels, rest),
-      {{"TYPE", MemoryType(dtype)}, {"INDEX", MemoryType(index)}, {"JOIN", JoinText(reduce)}});
+  const bool moves = reduce == ScatterReduce::kNone;
+  return absl::StrReplaceAll(absl::StrCat(Prelude(), kKernels, moves ? kLast : "", kJoin, kFew),
+                             {{"TYPE", MemoryType(moves ? UnsignedLike(dtype) : dtype)},
+                              {"INDEX", MemoryType(index)},
+                              {"JOIN", JoinText(reduce)}});
 }
 
 }  // namespace weft::cuda

@@ -91,21 +91,34 @@ SymInts IndexedDims(Value* permuted, const Indexing& i) {
   return size;
 }
 
+// Slices along one dim, replaced where they are: `values` has one for each element of a vector of
+// indices, or one for a scalar.
+Value* PutSlices(AtenCall& c, Value* self, const Indexing& i, Value* values, const char* reduce) {
+  const auto dim = static_cast<int>(i.perm[0]);
+  if (i.broadcast.empty()) values = Unsqueeze(c, values, dim);
+  Value* index = Reshape(c, i.tuples, {TypeOf(i.tuples).numel()});
+  index = Expand(c, AlongDim(c, index, dim, RankOf(self)), DimsOf(values));
+  return ops::BuildScatter(c, self, index, values, dim, reduce);
+}
+
 void IndexPut(AtenCall& c) {
   Value* self = c.T("self");
   Value* values = c.As("values", DTypeOf(self));
   const Indexing i = MakeIndexing(c, self, c.Ts("indices"));
   if (!c.ok()) return;
+  const char* reduce = c.Bool("accumulate", false) ? "add" : "none";
   Value* x = Permute(c, self, i.perm);
   // The values with the sizes of x[indices], then with the indices' dims first.
   values = Expand(c, values, IndexedDims(x, i));
+  if (i.indexed == 1 && i.perm[0] > 0 && i.broadcast.size() <= 1) {
+    return c.Return(PutSlices(c, self, i, values, reduce));
+  }
   const int n = static_cast<int>(i.broadcast.size());
   Ints front;
   for (int d = 0; d < n; ++d) front.push_back(i.place + d);
   for (int64_t d : OtherDims(RankOf(values), front)) front.push_back(d);
   values = Permute(c, values, front);
-  const bool accumulate = c.Bool("accumulate", false);
-  Value* y = ops::BuildScatterNd(c, x, i.tuples, values, accumulate ? "add" : "none");
+  Value* y = ops::BuildScatterNd(c, x, i.tuples, values, reduce);
   c.Return(Permute(c, y, Inverse(i.perm)));
 }
 

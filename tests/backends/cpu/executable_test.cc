@@ -199,6 +199,36 @@ TEST(Executable, WritesOverItsOwnOutputs) {
   EXPECT_EQ(executable->stats().allocations, allocations);
 }
 
+// Keys and values of two layers. Only the positions are written, also where an index is wrong.
+TEST(Executable, UpdatesCachesInPlace) {
+  const auto module = Parse(R"(
+    func @main(%k: f32[b, 3, n, 4], %v: f32[b, 3, n, 4], %i: i64[t], %x: f32[b, 3, t, 4])
+        -> (f32[b, 3, n, 4] {writes=%k}, f32[b, 3, n, 4] {writes=%v})
+        where 1 <= b, 1 <= n, 1 <= t {
+      %0 = reshape(%i, size=[1, 1, t, 1])
+      %at = expand(%0, size=[b, 3, t, 4])
+      %1 = scatter(%k, %at, %x, dim=2)
+      %2 = neg(%x)
+      %3 = scatter(%v, %at, %2, dim=2)
+      return %1, %3
+    })");
+  const auto executable = Make(*module);
+  for (const std::vector<double>& at : {std::vector<double>{6}, {0, -1}, {3, 1, 3, 7}}) {
+    const auto t = static_cast<int64_t>(at.size());
+    const HostTensor index = HostTensor::FromDoubles(DType::kI64, {t}, at);
+    std::vector<HostTensor> inputs = {Ramp({2, 3, 7, 4}), Ramp({2, 3, 7, 4}), index,
+                                      Ramp({2, 3, t, 4})};
+    const auto want = reference::Run(*module->main(), inputs);
+    std::vector<HostTensor> outputs;
+    const absl::Status status = executable->Run(inputs, {true, true, false, false}, &outputs);
+    ASSERT_EQ(status.ok(), want.ok()) << status;
+    const HostTensor before = Ramp({2, 3, 7, 4});
+    EXPECT_EQ(executable->stats().in_place_writes, 2);
+    EXPECT_TRUE(inputs[0].BitEqual(want.ok() ? (*want)[0] : before));
+    EXPECT_TRUE(inputs[1].BitEqual(want.ok() ? (*want)[1] : before));
+  }
+}
+
 TEST(Executable, InputsMayHaveGaps) {
   const auto module = Parse(kBlock);
   const HostTensor wide = Ramp({5, 192});

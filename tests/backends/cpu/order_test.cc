@@ -170,6 +170,46 @@ TEST(Scatter, MovesAllElements) {
   }
 }
 
+// Indices and updates are views: repeated along dims, transposed, with steps.
+TEST(Scatter, ReadsViews) {
+  const HostTensor self = Repeating(DType::kF32, {4, 9, 6});
+  const HostTensor line = Indices(DType::kI64, {5}, 9);
+  for (const char* reduce : {"none", "add"}) {
+    const auto with = [&](const char* text) {
+      return absl::StrReplaceAll(text, {{"\"R\"", absl::StrCat("\"", reduce, "\"")}});
+    };
+    ExpectRoutine(with(R"(
+        func @main(%x: f32[4, 9, 6], %i: i64[5], %u: f32[5, 4, 6]) -> f32[4, 9, 6] {
+          %0 = reshape(%i, size=[1, 5, 1])
+          %1 = expand(%0, size=[4, 5, 6])
+          %2 = permute(%u, dims=[1, 0, 2])
+          %y = scatter(%x, %1, %2, dim=1, reduce="R")
+          return %y
+        })"),
+                  "scatter", {self, line, Noise(DType::kF32, {5, 4, 6}, 2, 5)}, {1e-5, 1e-6});
+    ExpectRoutine(with(R"(
+        func @main(%x: f32[4, 9, 6], %i: i64[6, 7, 4], %u: f32[4, 14, 6]) -> f32[4, 9, 6] {
+          %0 = permute(%i, dims=[2, 1, 0])
+          %1 = slice(%u, dim=1, start=0, end=14, step=2)
+          %y = scatter(%x, %0, %1, dim=1, reduce="R")
+          return %y
+        })"),
+                  "scatter",
+                  {self, Indices(DType::kI64, {6, 7, 4}, 9), Noise(DType::kF32, {4, 14, 6}, 2, 5)},
+                  {1e-5, 1e-6});
+    ExpectRoutine(with(R"(
+        func @main(%x: f32[4, 9, 6], %i: i64[2, 5], %u: f32[6, 5]) -> f32[4, 9, 6] {
+          %0 = permute(%i, dims=[1, 0])
+          %1 = permute(%u, dims=[1, 0])
+          %y = scatter_nd(%x, %0, %1, reduce="R")
+          return %y
+        })"),
+                  "scatter_nd",
+                  {self, Indices(DType::kI64, {2, 5}, 4), Noise(DType::kF32, {6, 5}, 2, 5)},
+                  {1e-5, 1e-6});
+  }
+}
+
 TEST(Scatter, RefusesIndicesOutOfRange) {
   const std::string text =
       "func @main(%x: f32[4], %i: i64[2], %u: f32[2]) -> f32[4] {"

@@ -1,4 +1,5 @@
 // Runs whose tensors stay in the memory of the device.
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -284,6 +285,50 @@ TEST(DeviceTensors, AnErrorOfDataLeavesThemAsTheyWere) {
     EXPECT_EQ(refused.status().code(), absl::StatusCode::kOutOfRange) << refused.status();
   }
   EXPECT_THAT(session.state("p")->ReadDoubles(), ElementsAre(-1, -2, -3));
+}
+
+// Keys and values of a token are put at its position. A wrong position is found by the first of
+// the two, before anything is written, and also before kernels behind it write.
+TEST(DeviceTensors, CachesAreUpdatedInPlace) {
+  constexpr char kText[] = R"(
+    func @main(%k: f32[2, 40, 3] {param="k", initial=dense<0.0>},
+               %v: f32[2, 40, 3] {param="v", initial=dense<0.0>},
+               %n: f32[3] {param="n", initial=dense<0.0>}, %i: i64[1], %x: f32[2, 1, 3])
+        -> (f32[2, 40, 3] {writes=%k}, f32[2, 40, 3] {writes=%v}, f32[3] {writes=%n}) {
+      %0 = reshape(%i, size=[1, 1, 1])
+      %at = expand(%0, size=[2, 1, 3])
+      %1 = scatter(%k, %at, %x, dim=1)
+      %7 = neg(%x)
+      %2 = scatter(%v, %at, %7, dim=1)
+      %3 = slice(%1, dim=0, start=0, end=1)
+      %6 = slice(%3, dim=1, start=0, end=1)
+      %4 = reshape(%6, size=[3])
+      %5 = add(%n, %4)
+      return %1, %2, %5
+    })";
+  Session session = Make(kText);
+  const auto run = [&](double at, double value) {
+    const HostTensor x =
+        HostTensor::FromDoubles(DType::kF32, {2, 1, 3}, std::vector<double>(6, value));
+    const absl::Status status =
+        session
+            .RunOnDevice({DeviceTensor(), DeviceTensor(), DeviceTensor(),
+                          OnDevice(session, Ints({1}, {at})), OnDevice(session, x)})
+            .status();
+    EXPECT_EQ(Count(session, "in_place_writes"), 3);
+    return status;
+  };
+  ASSERT_TRUE(run(0, 1).ok());
+  ASSERT_TRUE(run(39, 2).ok());
+  ASSERT_TRUE(run(-1, 3).ok());
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(run(40, 9).code(), absl::StatusCode::kOutOfRange);
+  const std::vector<double> keys = session.state("k")->ReadDoubles();
+  const std::vector<double> values = session.state("v")->ReadDoubles();
+  EXPECT_EQ(keys[0], 1);
+  EXPECT_EQ(keys[39 * 3], 3);
+  EXPECT_EQ(values[79 * 3 + 2], -3);
+  EXPECT_EQ(std::count(keys.begin(), keys.end(), 0), 38 * 6);
+  EXPECT_THAT(session.state("n")->ReadDoubles(), ElementsAre(3, 3, 3));
 }
 
 TEST(DeviceTensors, OutliveTheSessionAndAreSharedByOthers) {

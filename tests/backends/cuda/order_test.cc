@@ -142,14 +142,42 @@ TEST(CudaScatter, CombinesUpdatesInTheirOrder) {
                                                        dtype),
                                                   {{"\"R\"", absl::StrCat("\"", reduce, "\"")}}));
       const DType type = *ParseDType(dtype);
-      for (const int64_t updates : {700, 2, 0}) {
+      const auto check = [&](int64_t size, int64_t updates) {
         program.ExpectAsReference(
-            {Ramp({40, 6}, type), Indices({updates, 4}, 40), Ramp({updates + 1, 5}, type),
-             Indices({updates, 1}, 40, DType::kI32), Ramp({updates, 6}, type)},
+            {Ramp({size, 6}, type), Indices({updates, 4}, size), Ramp({updates + 1, 5}, type),
+             Indices({updates, 1}, size, DType::kI32), Ramp({updates, 6}, type)},
             type == DType::kBF16 ? 2e-2 : 1e-5);
-      }
+      };
+      for (const int64_t updates : {700, 2, 0}) check(40, updates);
+      check(3, 16);
+      check(900, 30);
       ExpectOnDevice(program);
     }
+  }
+}
+
+// Indices and updates that are repeated along dims, or transposed.
+TEST(CudaScatter, ReadsViews) {
+  for (const char* reduce : {"none", "add"}) {
+    EmulatedProgram program(absl::StrReplaceAll(R"(
+      func @main(%x: f32[4, s0, 6], %i: i64[s1], %u: f32[s1, 4, 6], %j: i64[6, s1, 4])
+          -> (f32[4, s0, 6], f32[4, s0, 6]) where 1 <= s0, 1 <= s1 {
+        %0 = reshape(%i, size=[1, s1, 1])
+        %1 = expand(%0, size=[4, s1, 6])
+        %2 = permute(%u, dims=[1, 0, 2])
+        %3 = scatter(%x, %1, %2, dim=1, reduce="R")
+        %4 = permute(%j, dims=[2, 1, 0])
+        %5 = scatter(%x, %4, %2, dim=1, reduce="R")
+        return %3, %5
+      })",
+                                                {{"\"R\"", absl::StrCat("\"", reduce, "\"")}}));
+    for (const auto& [size, updates] :
+         std::vector<std::pair<int64_t, int64_t>>{{9, 1}, {9, 5}, {9, 40}, {700, 20}}) {
+      program.ExpectAsReference({Ramp({4, size, 6}), Indices({updates}, size),
+                                 Ramp({updates, 4, 6}), Indices({6, updates, 4}, size)},
+                                1e-5);
+    }
+    ExpectOnDevice(program);
   }
 }
 
