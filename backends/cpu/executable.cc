@@ -11,6 +11,7 @@
 #include "backends/cpu/launcher.h"
 #include "backends/cpu/target.h"
 #include "backends/cpu/threads/available_cpus.h"
+#include "backends/cpu/threads/host_loop.h"
 #include "backends/cpu/threads/thread_governor.h"
 #include "backends/cpu/threads/thread_scope.h"
 #include "backends/runtime/host_device.h"
@@ -102,12 +103,13 @@ struct Executable::Impl {
   // Called around each run.
   void BeginRun();
   void EndRun() {
-    if (governor != nullptr) governor->EndRun();
+    if (governor != nullptr && !HasHostLoop()) governor->EndRun();
   }
 };
 
 void Executable::Impl::BeginRun() {
-  if (governor == nullptr) return;
+  // The governor measures OpenMP's threads.
+  if (governor == nullptr || HasHostLoop()) return;
   const int threads = governor->BeginRun();
   if (threads == launcher.threads) return;
   Log(executor_log, absl::StrCat("threads: ", threads, ", before ", launcher.threads));

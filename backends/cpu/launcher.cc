@@ -12,6 +12,7 @@
 #include "backends/cpu/interpreter/interpreter.h"
 #include "backends/cpu/kernels/kernel_list.h"
 #include "backends/cpu/onednn/onednn.h"
+#include "backends/cpu/threads/parallel.h"
 #include "backends/cpu/threads/thread_scope.h"
 #include "base/align.h"
 #include "base/status_macros.h"
@@ -108,10 +109,10 @@ class ByteTableCode : public StepCode {
     auto* to = static_cast<uint8_t*>(memory.all[function_.to]);
     if (elements_ == 0) return absl::OkStatus();
     const int64_t share = AlignUp((elements_ + threads_ - 1) / threads_, kCacheLine);
-#pragma omp parallel for num_threads(threads_) if (threads_ > 1)
-    for (int64_t at = 0; at < elements_; at += share) {
+    ForEach(threads_, (elements_ + share - 1) / share, [&](int64_t i, const TeamMember&) {
+      const int64_t at = i * share;
       map_(function_.table.data(), from + at, std::min(share, elements_ - at), to + at);
-    }
+    });
     return absl::OkStatus();
   }
   const char* runner() const override { return "table"; }

@@ -1,5 +1,7 @@
 // Programs of compiled files in C, in the library and in the runtime: inputs as state.
 #include <cstdint>
+#include <fstream>
+#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
@@ -151,6 +153,33 @@ func @main(%sum: f32[2], %x: f32[2]) -> (f32[2], f32[2] {writes=%sum}) {
     *static_cast<float*>(owned->tensor.data) = -1;  // The caller's to change.
   }
   EXPECT_EQ(deleted, 1);
+}
+
+TEST(WeftPlanTest, AProfileHasTheSteps) {
+  const Program program = Open(kLinear, "profiled.weftb");
+  const auto x = F32({1, 2}, {3, 4});
+  const auto identity = F32({2, 2}, {1, 0, 0, 1});
+  const auto bias = F32({2}, {100, 200});
+  const weft_tensor* inputs[] = {&identity->tensor, &bias->tensor, &x->tensor};
+  weft_profile* profile = nullptr;
+  ASSERT_FINE(Weft().profile_start(&profile));
+  for (int i = 0; i < 2; ++i) {
+    weft_managed_tensor* output = nullptr;
+    EXPECT_FINE(Weft().program_run(program.get(), inputs, 3, &output, 1));
+    const Output owned(output);
+    Weft().profile_step(profile);
+  }
+  const std::string path = Path("trace.json");
+  ASSERT_FINE(Weft().profile_stop(profile, path.c_str()));
+  std::ifstream file(path);
+  const std::string trace(std::istreambuf_iterator<char>(file), {});
+  for (const char* event : {"main", "matmul", "ProfilerStep#0", "ProfilerStep#1"}) {
+    EXPECT_THAT(trace, HasSubstr(std::string("\"name\": \"") + event + "\"")) << event;
+  }
+  EXPECT_THAT(trace, HasSubstr("[1, 2]"));  // The dims of x.
+  // The next profile begins with nothing.
+  ASSERT_FINE(Weft().profile_start(&profile));
+  ASSERT_FINE(Weft().profile_stop(profile, nullptr));
 }
 
 TEST(WeftPlanTest, ErrorsNameTheFile) {
