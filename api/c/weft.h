@@ -254,8 +254,8 @@ typedef struct weft_api {
 
   /* Programs. program_create compiles a copy of the module, at the first call for its sizes.
    * program_open takes a file as module_compile wrote it, and compiles nothing: kernels of a
-   * .weftb file are interpreted, a .so is code, to load only if you would run it; calls go one
-   * after another; inputs are state once program_set_states has given them. */
+   * .weftb file are interpreted, a .so is code, to load only if you would run it; inputs are state
+   * once program_set_states has given them. */
   weft_error* (*program_create)(const weft_module* module, const weft_program_options* options,
                                 weft_program** program);
   weft_error* (*program_open)(const char* path, const weft_plan_options* options,

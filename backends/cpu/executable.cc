@@ -202,9 +202,12 @@ CpuStats Executable::stats() const {
   stats.kernels = impl_->kernels;
   stats.steps = impl_->steps;
   stats.threads = launcher.threads;
-  stats.packed_bytes =
-      launcher.weights.bytes() + launcher.panels.bytes() + launcher.integers.bytes();
-  stats.panel_bytes = launcher.panels.bytes();
+  {
+    PackedWeights& weights = *launcher.weights;
+    const absl::MutexLock weights_lock(&weights.mutex);
+    stats.packed_bytes = weights.dnn.bytes() + weights.panels.bytes() + weights.integers.bytes();
+    stats.panel_bytes = weights.panels.bytes();
+  }
   const GeneratedKernels* code = impl_->generated;
   if (code != nullptr && code->ready()) {
     stats.generated_kernels = static_cast<int64_t>(code->size());

@@ -259,9 +259,12 @@ int ThreadsFor(const StepRequest& request, RoutineOp op, const CpuLauncher& laun
   return value && *value < kParallelFlops ? 1 : launcher.threads;
 }
 
+// Its mutex is held.
 LibraryContext ContextOf(CpuLauncher& launcher, int threads) {
-  return {launcher.isa,      launcher.vnni,    launcher.table,     threads,
-          &launcher.weights, &launcher.panels, &launcher.integers, launcher.reading};
+  PackedWeights& weights = *launcher.weights;
+  weights.mutex.AssertHeld();
+  return {launcher.isa,    launcher.vnni,     launcher.table,   threads,       &weights.dnn,
+          &weights.panels, &weights.integers, launcher.reading, &weights.mutex};
 }
 
 void Count(const LibraryCall& call, LauncherStats* stats) {
@@ -277,6 +280,7 @@ std::unique_ptr<StepCode> CompileLibrary(const StepRequest& request, CpuLauncher
   if (!op || !CheckRoutineOp(*op, step.schema, request.attrs).ok()) return nullptr;
   const int threads = ThreadsFor(request, *op, launcher);
   const ThreadScope scope(std::min(launcher.dnn_threads, threads));
+  const absl::MutexLock lock(&launcher.weights->mutex);
   auto call = MakeLibraryCall(StepOf(request, *op), ContextOf(launcher, threads));
   if (!call.ok()) return nullptr;
   Count(**call, &launcher.stats);
@@ -374,6 +378,7 @@ absl::StatusOr<std::unique_ptr<StepCode>> CompileFinished(const StepRequest& req
   const Kernel& kernel = request.plan.kernels[request.step.kernel];
   const int own = NumOwnArgs(request.plan, request.step);
   const int threads = ThreadsFor(request, *op, launcher);
+  const absl::MutexLock lock(&launcher.weights->mutex);
   const LibraryContext context = ContextOf(launcher, threads);
   LibraryStep step = StepOf(request, *op);
   const int channel = op == RoutineOp::kMatmulInteger ? step.result.rank() - 1 : 1;
