@@ -4,11 +4,13 @@
 #include <cmath>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <set>
 #include <system_error>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -28,13 +30,16 @@
 #include "backends/cpu/aot/shared_object.h"
 #include "backends/cpu/kernels/isa.h"
 #include "backends/cpu/standalone/model_entry.h"
+#include "backends/cpu/standalone/model_library.h"
 #include "backends/cpu/standalone/needed_kernels.h"
 #include "backends/cpu/standalone/standalone.h"
 #include "backends/cpu/target.h"
 #include "backends/step_reference.h"
 #include "base/annotate.h"
 #include "base/output_file.h"
+#include "base/printable.h"
 #include "base/status_macros.h"
+#include "graph/ir/constant_store.h"
 #include "graph/ir/graph.h"
 #include "graph/ir/module.h"
 #include "graph/target/target_text.h"
@@ -46,6 +51,7 @@
 #include "passes/sizes/needs.h"
 #include "serialize/flat/weftb_builder.h"
 #include "serialize/flat/weftb_file.h"
+#include "serialize/flat/weftb_format.h"
 #include "serialize/flat/weftb_module.h"
 #include "serialize/flat/weftb_plan.h"
 
@@ -69,53 +75,84 @@ absl::StatusOr<Runner> RunnerOfSession(std::unique_ptr<Module> module, const Bac
   });
 }
 
-absl::StatusOr<Runner> RunnerOfPlan(const std::string& path, const std::string& instruction_set,
-                                    bool allow_code) {
-  CompiledProgramOptions options;
-  options.cpu = instruction_set;
-  options.allow_code = allow_code;
+// What is compared with the source.
+struct Product {
+  CheckedProduct checked;
+  Runner run;
+  size_t num_inputs = 0;
+};
+
+absl::StatusOr<Product> ProductOfPlan(const std::string& path,
+                                      const CompiledProgramOptions& options) {
   WEFT_ASSIGN_OR_RETURN(CompiledProgram opened, CompiledProgram::Open(path, options));
   const auto program = std::make_shared<CompiledProgram>(std::move(opened));
-  return Runner([program](const Tensors& inputs) -> absl::StatusOr<Tensors> {
+  Product product;
+  product.num_inputs = program->inputs().size();
+  product.run = [program](const Tensors& inputs) -> absl::StatusOr<Tensors> {
     Tensors written;
     WEFT_ASSIGN_OR_RETURN(Tensors outputs, program->Run(inputs, &written));
     for (const HostTensor& tensor : written) {
       if (tensor.valid()) outputs.push_back(tensor);
     }
     return outputs;
-  });
+  };
+  return product;
 }
 
-// One for each plan that this machine can run, and one more if it has machine code in a .weftb
-// file; or one of the file's module.
-absl::StatusOr<std::vector<Runner>> RunnersOfFile(const Backend& backend, const std::string& path,
-                                                  CompiledCheck* check) {
-  std::vector<Runner> runners;
-  check->ran_plan = backend.name() == "cpu";
-  if (!check->ran_plan) {
+// Code of the kernels in a program, by instruction set, in place of what the file has.
+using LinkedCode = std::map<std::string, std::shared_ptr<const cpu::ModelLibrary>>;
+
+// The products of the plan for an instruction set: with interpreted kernels and with machine code,
+// as far as the file has both.
+absl::Status AddProducts(const std::string& path, const std::string& set, const LinkedCode& linked,
+                         std::vector<Product>* products) {
+  CompiledProgramOptions options;
+  options.cpu = set;
+  const auto add = [&](const char* name) -> absl::Status {
+    WEFT_ASSIGN_OR_RETURN(Product product, ProductOfPlan(path, options));
+    product.checked.product = name;
+    product.checked.instruction_set = set;
+    products->push_back(std::move(product));
+    return absl::OkStatus();
+  };
+  if (absl::EndsWith(path, ".so")) return add("machine code");
+  WEFT_RETURN_IF_ERROR(add("plan"));
+  if (const auto code = linked.find(set); code != linked.end()) {
+    options.code = code->second->entry();
+    return add("C++ source");
+  }
+  WEFT_ASSIGN_OR_RETURN(options.allow_code, HasMachineCode(path));
+  return options.allow_code ? add("machine code") : absl::OkStatus();
+}
+
+// Those of each plan that this machine can run; or the file's module.
+absl::StatusOr<std::vector<Product>> ProductsOf(const Backend& backend, const std::string& path,
+                                                const LinkedCode& linked, CompiledCheck* check) {
+  std::vector<Product> products;
+  if (backend.name() != "cpu") {
     WEFT_ASSIGN_OR_RETURN(auto module, LoadModel(path));
-    WEFT_ASSIGN_OR_RETURN(runners.emplace_back(), RunnerOfSession(std::move(module), backend));
-    return runners;
+    Product& product = products.emplace_back();
+    product.checked.product = "module";
+    product.num_inputs = module->main()->num_inputs();
+    WEFT_ASSIGN_OR_RETURN(product.run, RunnerOfSession(std::move(module), backend));
+    return products;
   }
   WEFT_ASSIGN_OR_RETURN(const auto sets, ReadInstructionSets(path, backend.name()));
-  std::vector<bool> allowed = {false};
-  if (!absl::EndsWith(path, ".so")) {
-    WEFT_ASSIGN_OR_RETURN(const bool has_code, HasMachineCode(path));
-    if (has_code) allowed.push_back(true);
-  }
   for (const std::string& set : sets) {
-    if (!cpu::ChooseIsa(set).ok()) {
+    if (cpu::ChooseIsa(set).ok()) {
+      WEFT_RETURN_IF_ERROR(AddProducts(path, set, linked, &products));
+    } else {
       check->unchecked.push_back(set);
-      continue;
-    }
-    for (const bool allow_code : allowed) {
-      WEFT_ASSIGN_OR_RETURN(runners.emplace_back(), RunnerOfPlan(path, set, allow_code));
     }
   }
-  if (!runners.empty()) return runners;
+  if (!products.empty()) return products;
   return absl::FailedPreconditionError(absl::StrCat(
       path, ": this machine cannot run its plans, which are for ", absl::StrJoin(sets, ", ")));
 }
+
+// Within what floats agree with the source.
+constexpr double kRelative = 1e-3;
+constexpr double kOfLargest = 1e-4;
 
 // Sums of other orders differ by parts of their largest terms, so that elements near zero are
 // measured against the largest ones.
@@ -126,8 +163,8 @@ CompareOptions ToleranceOf(const HostTensor& want) {
   for (const double value : want.ReadDoubles()) {
     if (std::isfinite(value)) largest = std::max(largest, std::abs(value));
   }
-  options.rtol = std::max(options.rtol, 1e-3);
-  options.atol = std::max(options.atol, options.rtol * 0.1 * largest);
+  options.rtol = std::max(options.rtol, kRelative);
+  options.atol = std::max(options.atol, kOfLargest * largest);
   return options;
 }
 
@@ -138,14 +175,14 @@ std::string ShapesOf(const Tensors& inputs) {
 }
 
 // The difference, or "".
-std::string Difference(const Tensors& got, const Tensors& want, CompiledCheck* check) {
+std::string Difference(const Tensors& got, const Tensors& want, CheckedProduct* checked) {
   if (got.size() != want.size()) {
     return absl::StrCat(got.size(), " outputs instead of ", want.size());
   }
   for (size_t i = 0; i < got.size(); ++i) {
     double error = 0;
     const absl::Status status = Compare(got[i], want[i], ToleranceOf(want[i]), &error);
-    check->largest_error = std::max(check->largest_error, error);
+    checked->largest_error = std::max(checked->largest_error, error);
     if (!status.ok()) return absl::StrCat("output ", i, ": ", status.message());
   }
   return "";
@@ -260,6 +297,17 @@ cpu::PlanForSet CodeOf(const FilePlan& p) {
   return {&p.plan, &p.target, p.instruction_set, HashPlanText(p.plan)};
 }
 
+// The initial values of the inputs that the plan reads; others were compiled in.
+absl::Status AddStates(const Graph& main, const Plan& plan, int target, WeftbBuilder* builder) {
+  for (size_t i = 0; i < plan.inputs.size(); ++i) {
+    const int initial = main.input_info(static_cast<int>(i)).initial;
+    if (initial < 0 || !plan.inputs[i].read) continue;
+    WEFT_RETURN_IF_ERROR(builder->AddState(plan.name, target, static_cast<int>(i),
+                                           main.module().constants().tensor(initial)));
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<WeftbBuilder> FileOf(const Module& module, const std::vector<FilePlan>& plans,
                                     const CompiledFileOptions& options) {
   WeftbBuilder builder;
@@ -272,12 +320,92 @@ absl::StatusOr<WeftbBuilder> FileOf(const Module& module, const std::vector<File
   for (const FilePlan& p : plans) {
     const int target = builder.AddTarget(p.target.name, PrintTarget(p.target), p.instruction_set);
     WEFT_RETURN_IF_ERROR(AddPlanToWeftb(p.plan, target, &builder));
+    WEFT_RETURN_IF_ERROR(AddStates(*module.main(), p.plan, target, &builder));
     if (!options.kernels) continue;
     WEFT_ASSIGN_OR_RETURN(std::string code, cpu::MakeKernelObject(CodeOf(p), {options.compiler}));
     WEFT_RETURN_IF_ERROR(
         builder.AddCode(p.plan.name, target, cpu::kModelCodeFormat, std::move(code)));
   }
   return builder;
+}
+
+// Whether a pipeline may have made a constant of the input, and dropped it.
+bool MayBeCompiledIn(const Graph& source, int input) {
+  return source.input_info(input).initial >= 0 &&
+         !absl::c_linear_search(source.write_backs(), input);
+}
+
+// Gives what may have been compiled in the value that it has there.
+void SetCompiledIn(const Graph& source, Tensors* inputs) {
+  for (int i = 0; i < source.num_inputs(); ++i) {
+    if (!MayBeCompiledIn(source, i)) continue;
+    (*inputs)[i] = source.module().constants().tensor(source.input_info(i).initial);
+  }
+}
+
+// The inputs without those that were compiled in, which the product does not have.
+Tensors InputsFor(const Product& product, const Graph& source, const Tensors& inputs) {
+  if (product.num_inputs == inputs.size()) return inputs;
+  Tensors own;
+  for (int i = 0; i < source.num_inputs(); ++i) {
+    if (!MayBeCompiledIn(source, i)) own.push_back(inputs[i]);
+  }
+  return own;
+}
+
+absl::StatusOr<CompiledCheck> CheckProducts(const Module& source, const Backend& backend,
+                                            const std::string& path, const LinkedCode& linked,
+                                            uint64_t seed) {
+  WEFT_RETURN_IF_ERROR(CheckHasMain(source));
+  CompiledCheck check;
+  check.seed = seed;
+  WEFT_ASSIGN_OR_RETURN(const Backend* reference, BuiltinBackends().Find("reference"));
+  WEFT_ASSIGN_OR_RETURN(const Runner run_source, RunnerOfSession(source.Clone(), *reference));
+  WEFT_ASSIGN_OR_RETURN(std::vector<Product> products, ProductsOf(backend, path, linked, &check));
+  absl::Status refusal;
+  for (const PlannedRun& run : PlanRuns(*source.main(), /*edges=*/false, /*more_runs=*/0)) {
+    SeedOptions options;
+    options.seed = seed++;
+    options.values = run.values;
+    options.sizes = run.sizes;
+    WEFT_ASSIGN_OR_RETURN(Tensors inputs, MakeSeededInputs(*source.main(), options));
+    SetCompiledIn(*source.main(), &inputs);
+    const auto want = run_source(inputs);
+    if (!want.ok()) {
+      ++check.refused;
+      refusal = want.status();
+      continue;
+    }
+    for (Product& product : products) {
+      const auto got = product.run(InputsFor(product, *source.main(), inputs));
+      product.checked.runs.push_back(ShapesOf(inputs));
+      check.difference = got.ok() ? Difference(*got, *want, &product.checked)
+                                  : absl::StrCat("the product refuses: ", got.status().message());
+      if (!check.difference.empty()) {
+        check.difference = absl::StrCat(product.checked.product, " for (", ShapesOf(inputs), "), ",
+                                        check.difference);
+        break;
+      }
+    }
+    if (!check.difference.empty()) break;
+  }
+  for (Product& product : products) check.products.push_back(std::move(product.checked));
+  if (check.compared() > 0) return check;
+  return Annotate(refusal, "no run of source and product could be compared");
+}
+
+// Compares what was written with the source, if there is one, and enters the result.
+absl::Status CheckWritten(const Backend& backend, const std::string& path,
+                          const CompiledFileOptions& options, const LinkedCode& linked,
+                          WeftbBuilder* builder) {
+  WEFT_ASSIGN_OR_RETURN(*options.check,
+                        CheckProducts(*options.source, backend, path, linked, options.check_seed));
+  if (!options.check->difference.empty()) return absl::OkStatus();
+  for (const CheckedProduct& checked : options.check->products) {
+    builder->checks.push_back({checked.product, checked.instruction_set, checked.runs,
+                               options.check->seed, kRelative, kOfLargest, checked.largest_error});
+  }
+  return absl::OkStatus();
 }
 
 std::vector<cpu::PlanForSet> CodesOf(const std::vector<FilePlan>& plans) {
@@ -330,16 +458,23 @@ absl::StatusOr<FileTargets> ParseFileTargets(absl::string_view text) {
 absl::Status WriteCompiledFile(Module& module, const Backend& backend, const std::string& path,
                                const CompiledFileOptions& options) {
   WEFT_ASSIGN_OR_RETURN(const auto plans, PlansOf(module, backend, options));
-  const absl::StatusOr<WeftbBuilder> file = FileOf(module, plans, options);
+  absl::StatusOr<WeftbBuilder> file = FileOf(module, plans, options);
   if (!file.ok()) return Annotate(file.status(), path);
+  WEFT_RETURN_IF_ERROR(file->Write(path));
+  if (options.source == nullptr) return absl::OkStatus();
+  WEFT_RETURN_IF_ERROR(CheckWritten(backend, path, options, {}, &*file));
   return file->Write(path);
 }
 
 absl::Status WriteCompiledLibrary(Module& module, const Backend& backend, const std::string& path,
                                   const CompiledFileOptions& options) {
-  WEFT_ASSIGN_OR_RETURN(const Generated made, Generate(module, backend, path, options));
+  WEFT_ASSIGN_OR_RETURN(Generated made, Generate(module, backend, path, options));
   cpu::SharedObjectOptions shared;
   shared.compiler = options.compiler;
+  const auto check = [&](const std::string& object) {
+    return CheckWritten(backend, object, options, {}, &made.file);
+  };
+  if (options.source != nullptr) shared.check = check;
   const auto write = [&](const std::string& to) { return made.file.Write(to); };
   return cpu::WriteSharedObject(CodesOf(made.plans), write, path, shared);
 }
@@ -350,7 +485,7 @@ absl::StatusOr<std::string> WriteCompiledSource(Module& module, const Backend& b
   const std::filesystem::path at = std::filesystem::path(folder).lexically_normal();
   const std::string stem = at.has_filename() ? at.filename() : at.parent_path().filename();
   const std::string name = cpu::CIdentifier(stem);
-  WEFT_ASSIGN_OR_RETURN(const Generated made, Generate(module, backend, folder, options));
+  WEFT_ASSIGN_OR_RETURN(Generated made, Generate(module, backend, folder, options));
   WEFT_ASSIGN_OR_RETURN(
       const cpu::ModelSource source,
       cpu::MakeModelSource(CodesOf(made.plans), name, module.main()->output_names()));
@@ -361,6 +496,15 @@ absl::StatusOr<std::string> WriteCompiledSource(Module& module, const Backend& b
   WEFT_RETURN_IF_ERROR(made.file.Write(path + ".weftb"));
   WEFT_RETURN_IF_ERROR(WriteFile(path + ".h", source.header));
   WEFT_RETURN_IF_ERROR(WriteFile(path + ".cc", source.source));
+  if (options.source == nullptr) return path;
+  LinkedCode linked;
+  for (const FilePlan& p : made.plans) {
+    if (!cpu::ChooseIsa(p.instruction_set).ok()) continue;
+    WEFT_ASSIGN_OR_RETURN(linked[p.instruction_set],
+                          cpu::LoadModelSource(path + ".cc", CodeOf(p), options.compiler));
+  }
+  WEFT_RETURN_IF_ERROR(CheckWritten(backend, path + ".weftb", options, linked, &made.file));
+  WEFT_RETURN_IF_ERROR(made.file.Write(path + ".weftb"));
   return path;
 }
 
@@ -369,6 +513,44 @@ absl::Status StripMachineCode(const std::string& from, const std::string& path) 
   const absl::StatusOr<WeftbBuilder> stripped = WeftbBuilder::WithoutCode(*file);
   if (!stripped.ok()) return Annotate(stripped.status(), from);
   return stripped->Write(path);
+}
+
+absl::StatusOr<std::string> DescribeCompiledFile(const std::string& path) {
+  WEFT_ASSIGN_OR_RETURN(const auto file, OpenCompiledFile(path));
+  const WeftbContents& contents = file->contents();
+  std::string text = absl::StrFormat("%s: version %d.%d of the format, by %s\n", path, kWeftbMajor,
+                                     contents.minor, PrintableName(contents.producer));
+  if (!contents.pipeline.empty()) {
+    absl::StrAppend(&text, "passes: ", Printable(contents.pipeline), "\n");
+  }
+  absl::StrAppend(&text, "module: ", contents.graph >= 0 ? "in the file" : "none", "\n");
+  for (size_t i = 0; i < contents.plans.size(); ++i) {
+    const WeftbContents::Plan& plan = contents.plans[i];
+    const WeftbContents::Target& target = contents.targets[plan.target];
+    absl::StrAppend(&text, "plan: @", PrintableName(plan.function), " for ",
+                    PrintableName(target.name), target.instruction_set.empty() ? "" : ":",
+                    PrintableName(target.instruction_set));
+    const auto of_plan = [&](const auto& entry) { return entry.plan == static_cast<int>(i); };
+    if (absl::c_any_of(contents.codes, of_plan)) absl::StrAppend(&text, ", with machine code");
+    const auto states = absl::c_count_if(contents.states, of_plan);
+    if (states > 0) absl::StrAppend(&text, ", with initial values of ", states, " inputs");
+    absl::StrAppend(&text, "\n");
+  }
+  for (const WeftbContents::Check& check : contents.checks) {
+    absl::StrAppend(
+        &text, "checked: ", PrintableName(check.product),
+        check.instruction_set.empty() ? "" : " for ", PrintableName(check.instruction_set),
+        absl::StrFormat(", in %d runs from seed %d: elements differ from the source's on the "
+                        "reference executor by at most %.2g (allowed: %g of their value, or %g of "
+                        "the output's largest element)\n",
+                        check.runs.size(), check.seed, check.largest_error, check.rtol,
+                        check.atol));
+    for (const absl::string_view run : check.runs) {
+      absl::StrAppend(&text, "  ", Printable(run), "\n");
+    }
+  }
+  if (contents.checks.empty()) absl::StrAppend(&text, "checked: no\n");
+  return text;
 }
 
 uint64_t HashSource(const Module& module) { return HashModuleText(module); }
@@ -395,13 +577,31 @@ absl::StatusOr<std::string> ListKernels(const std::string& path) {
   return absl::StrCat(absl::StrJoin(lines, "\n"), "\n");
 }
 
+int CompiledCheck::compared() const {
+  size_t runs = 0;
+  for (const CheckedProduct& product : products) runs += product.runs.size();
+  return static_cast<int>(runs);
+}
+
+double CompiledCheck::largest_error() const {
+  double largest = 0;
+  for (const CheckedProduct& product : products) {
+    largest = std::max(largest, product.largest_error);
+  }
+  return largest;
+}
+
 std::string CompiledCheck::ToString() const {
-  const char* product = ran_plan ? "plan" : "the file's module";
+  std::vector<std::string> names;
+  for (const CheckedProduct& product : products) {
+    if (absl::c_linear_search(names, product.product)) continue;
+    names.push_back(product.product);
+  }
   std::string text =
       difference.empty()
           ? absl::StrFormat("%d runs of source and %s agree; the largest difference is %.2g",
-                            compared, product, largest_error)
-          : absl::StrCat("source and ", product, " differ: ", difference);
+                            compared(), absl::StrJoin(names, " and "), largest_error())
+          : absl::StrCat("source and product differ: ", difference);
   if (!unchecked.empty()) {
     absl::StrAppend(&text,
                     "; not checked, as this machine lacks it: ", absl::StrJoin(unchecked, ", "));
@@ -412,36 +612,7 @@ std::string CompiledCheck::ToString() const {
 
 absl::StatusOr<CompiledCheck> CheckCompiledFile(const Module& source, const Backend& backend,
                                                 const std::string& path, uint64_t seed) {
-  WEFT_RETURN_IF_ERROR(CheckHasMain(source));
-  CompiledCheck check;
-  WEFT_ASSIGN_OR_RETURN(const Backend* reference, BuiltinBackends().Find("reference"));
-  WEFT_ASSIGN_OR_RETURN(const Runner run_source, RunnerOfSession(source.Clone(), *reference));
-  WEFT_ASSIGN_OR_RETURN(const std::vector<Runner> products, RunnersOfFile(backend, path, &check));
-  absl::Status refusal;
-  for (const PlannedRun& run : PlanRuns(*source.main(), /*edges=*/false, /*more_runs=*/0)) {
-    SeedOptions options;
-    options.seed = seed++;
-    options.values = run.values;
-    options.sizes = run.sizes;
-    WEFT_ASSIGN_OR_RETURN(const Tensors inputs, MakeSeededInputs(*source.main(), options));
-    const auto want = run_source(inputs);
-    if (!want.ok()) {
-      ++check.refused;
-      refusal = want.status();
-      continue;
-    }
-    for (const Runner& run_product : products) {
-      const auto got = run_product(inputs);
-      ++check.compared;
-      check.difference = got.ok() ? Difference(*got, *want, &check)
-                                  : absl::StrCat("the product refuses: ", got.status().message());
-      if (check.difference.empty()) continue;
-      check.difference = absl::StrCat("for (", ShapesOf(inputs), "), ", check.difference);
-      return check;
-    }
-  }
-  if (check.compared > 0) return check;
-  return Annotate(refusal, "no run of source and product could be compared");
+  return CheckProducts(source, backend, path, {}, seed);
 }
 
 }  // namespace weft

@@ -17,6 +17,32 @@ namespace weft {
 
 class Module;
 
+// A part of a compiled file that was compared with its source.
+struct CheckedProduct {
+  // "plan" with interpreted kernels, or with "machine code"; "C++ source" beside a file, compiled;
+  // "module": a session ran the file's module, because the plan is for another target than the CPU.
+  std::string product;
+  std::string instruction_set;    // "" if it is not known.
+  std::vector<std::string> runs;  // The types of the inputs of each run: "f32[7, 784]".
+  double largest_error = 0;
+};
+
+struct CompiledCheck {
+  std::vector<CheckedProduct> products;
+  uint64_t seed = 0;  // Of the first run; each further run has the next one.
+  int refused = 0;    // Runs whose inputs the source refused.
+  // Instruction sets of plans that this machine cannot run.
+  std::vector<std::string> unchecked;
+  // The sizes of the inputs, the output and the elements that differ; "" if none do.
+  std::string difference;
+
+  // Runs of source and product whose results were compared.
+  int compared() const;
+  double largest_error() const;
+  // "4 runs of source and plan agree; the largest difference is 1.2e-07"
+  std::string ToString() const;
+};
+
 struct CompiledFileOptions {
   // Write the module beside its plan. Without it the file runs on its target alone, and tools that
   // need a graph refuse it.
@@ -37,6 +63,11 @@ struct CompiledFileOptions {
   std::string compiler = "c++";
   std::string pipeline;      // The passes that the module went through; for information.
   uint64_t source_hash = 0;  // HashSource() of the module before them; 0: unknown.
+  // The module before them, to compare what was written with (CheckCompiledFile). If they agree,
+  // the file says what was compared. Null: nothing is.
+  const Module* source = nullptr;
+  uint64_t check_seed = 0;
+  CompiledCheck* check = nullptr;  // Gets the result; not null if `source` is not.
 };
 
 // The targets of a file: "cpu", or with instruction sets "cpu,cpu:avx2".
@@ -68,6 +99,10 @@ absl::StatusOr<std::string> WriteCompiledSource(Module& module, const Backend& b
 // Copies a .weftb file without its machine code.
 absl::Status StripMachineCode(const std::string& from, const std::string& path);
 
+// What a .weftb file, or the one in a shared object, says of itself, for people: its version and
+// origin, plans, state, and what was compared.
+absl::StatusOr<std::string> DescribeCompiledFile(const std::string& path);
+
 // A hash of the module's text. Equal modules have equal hashes in every process.
 uint64_t HashSource(const Module& module);
 
@@ -79,22 +114,6 @@ absl::StatusOr<std::vector<std::string>> OpsOutsideRuntime(const std::string& pa
 // The kernels and routines that the file's plans for the CPU need, as text: a list that a runtime
 // can be built with (docs/deploy.md).
 absl::StatusOr<std::string> ListKernels(const std::string& path);
-
-struct CompiledCheck {
-  int compared = 0;  // Runs of source and plan whose results were compared.
-  int refused = 0;   // Runs whose inputs the source refused.
-  // True: the file's plan ran, on the CPU. False: a session ran the file's module, because the plan
-  // is for another target.
-  bool ran_plan = false;
-  // Instruction sets of plans that this machine cannot run.
-  std::vector<std::string> unchecked;
-  double largest_error = 0;
-  // The sizes of the inputs, the output and the elements that differ; "" if none do.
-  std::string difference;
-
-  // "4 runs of source and plan agree; the largest difference is 1.2e-07"
-  std::string ToString() const;
-};
 
 // Runs `source` on the reference executor, and the plans of the file that was compiled from it, one
 // for each instruction set that this machine has, with interpreted kernels and with machine code,

@@ -254,8 +254,8 @@ typedef struct weft_api {
 
   /* Programs. program_create compiles a copy of the module, at the first call for its sizes.
    * program_open takes a file as module_compile wrote it, and compiles nothing: kernels of a
-   * .weftb file are interpreted, a .so is code, to load only if you would run it; calls go one
-   * after another; inputs are state once program_set_states has given them. */
+   * .weftb file are interpreted, a .so is code, to load only if you would run it; inputs are state
+   * once program_set_states has given them. */
   weft_error* (*program_create)(const weft_module* module, const weft_program_options* options,
                                 weft_program** program);
   weft_error* (*program_open)(const char* path, const weft_plan_options* options,
@@ -307,8 +307,8 @@ typedef struct weft_api {
                            void* context);
 
   /* Profiles, one at a time in a process. The file is Chrome's trace (.json), Perfetto's
-   * (.pftrace), folded stacks (.folded) or the memory timeline (.csv), by its name, each also with
-   * .gz. profile_stop destroys the profile; a null path writes nothing. */
+   * (.pftrace, not of the runtime), folded stacks (.folded) or the memory timeline (.csv), by its
+   * name, each also with .gz. profile_stop destroys the profile; a null path writes nothing. */
   weft_error* (*profile_start)(weft_profile** profile);
   /* Ends a step of a loop, which the trace shows. */
   void (*profile_step)(weft_profile* profile);
@@ -349,6 +349,14 @@ typedef struct weft_api {
   weft_error* (*set_allocator)(void* (*allocate)(void* context, size_t size, size_t alignment),
                                void (*release)(void* context, void* memory, size_t size),
                                void* context);
+
+  /* Parallel loops of programs on the CPU that begin from now on, of the whole process. `run` calls
+   * task(data, i) for each i from 0 to count - 1, in any threads and any order, at once or one
+   * after another, and returns when all calls have returned; it is called from any thread, but not
+   * by a task. It serves until the runs that began with it have ended. Null: threads of OpenMP. */
+  weft_error* (*set_parallel_for)(void (*run)(void* context, int64_t count,
+                                              void (*task)(void* data, int64_t index), void* data),
+                                  void* context);
 } weft_api;
 
 /* The table, which lives as long as the process; null if the library lacks that version. */

@@ -69,6 +69,7 @@ absl::StatusOr<CompiledPlan> ReadCompiledPlan(const std::string& path, const std
   WEFT_ASSIGN_OR_RETURN(const int index,
                         FindPlanInWeftb(*file, "main", target, read.instruction_sets));
   WEFT_ASSIGN_OR_RETURN(compiled.plan, ReadPlanFromWeftb(*file, "main", target, read, parse));
+  WEFT_ASSIGN_OR_RETURN(compiled.states, ReadStatesFromWeftb(*file, index, compiled.plan, read));
   if (compiled.library == nullptr && options.allow_code) {
     WEFT_ASSIGN_OR_RETURN(compiled.library, LoadCode(*file, index));
   }
@@ -81,6 +82,11 @@ absl::StatusOr<CompiledPlan> ReadCompiledPlan(const std::string& path, const std
   return compiled;
 }
 
+absl::StatusOr<std::shared_ptr<const WeftbFile>> OpenCompiledFile(const std::string& path) {
+  WEFT_ASSIGN_OR_RETURN(const Library library, OpenLibrary(path, nullptr));
+  return OpenFile(path, library);
+}
+
 absl::StatusOr<bool> HasMachineCode(const std::string& path) {
   WEFT_ASSIGN_OR_RETURN(const auto file, WeftbFile::Open(path));
   const auto& codes = file->contents().codes;
@@ -91,8 +97,7 @@ absl::StatusOr<bool> HasMachineCode(const std::string& path) {
 
 absl::StatusOr<std::vector<std::string>> ReadInstructionSets(const std::string& path,
                                                              const std::string& target) {
-  WEFT_ASSIGN_OR_RETURN(const Library library, OpenLibrary(path, nullptr));
-  WEFT_ASSIGN_OR_RETURN(const auto file, OpenFile(path, library));
+  WEFT_ASSIGN_OR_RETURN(const auto file, OpenCompiledFile(path));
   std::vector<std::string> sets;
   for (const WeftbContents::Plan& plan : file->contents().plans) {
     const WeftbContents::Target& made_for = file->contents().targets[plan.target];

@@ -15,10 +15,13 @@
 
 namespace weft {
 
+class WeftbFile;
+
 struct CompiledPlan {
   std::shared_ptr<const cpu::ModelLibrary> library;  // Null: there is no machine code.
   std::vector<cpu::GeneratedKernel> kernels;         // Code of the library.
   Plan plan;
+  std::vector<HostTensor> states;  // By input: its initial value, if it has one.
 };
 
 struct CompiledPlanOptions {
@@ -40,6 +43,9 @@ absl::StatusOr<CompiledPlan> ReadCompiledPlan(const std::string& path, const std
 // The instruction sets of the plans of main() for the target; without those that are not known.
 absl::StatusOr<std::vector<std::string>> ReadInstructionSets(const std::string& path,
                                                              const std::string& target);
+
+// The .weftb file at the path, or in the shared object there.
+absl::StatusOr<std::shared_ptr<const WeftbFile>> OpenCompiledFile(const std::string& path);
 
 // Whether a .weftb file has machine code that this program can load, with consent.
 absl::StatusOr<bool> HasMachineCode(const std::string& path);

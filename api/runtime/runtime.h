@@ -3,6 +3,7 @@
 #define WEFT_API_RUNTIME_RUNTIME_H_
 
 #include "api/runtime/runtime_program.h"
+#include "backends/cpu/threads/host_loop.h"
 #include "base/status_macros.h"
 #include "graph/tensor/tensor.h"
 

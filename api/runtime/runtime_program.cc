@@ -56,7 +56,10 @@ absl::StatusOr<RuntimeProgram> RuntimeProgram::OpenWithOps(const std::string& pa
   standalone.isa = options.cpu;
   standalone.kernels = std::move(compiled.kernels);
   standalone.evaluator = ops.evaluator;
-  for (const PlanInput& input : plan.inputs) impl->inputs.push_back({input.name, input.type});
+  for (size_t i = 0; i < plan.inputs.size(); ++i) {
+    const PlanInput& input = plan.inputs[i];
+    impl->inputs.push_back({input.name, input.type, input.read, std::move(compiled.states[i])});
+  }
   impl->write_backs = plan.write_backs;
   impl->outputs = plan.outputs;
   impl->outputs.resize(plan.outputs.size() - plan.write_backs.size());
@@ -69,6 +72,8 @@ absl::StatusOr<RuntimeProgram> RuntimeProgram::OpenWithOps(const std::string& pa
 const std::vector<RuntimeProgram::Input>& RuntimeProgram::inputs() const { return impl_->inputs; }
 
 const std::vector<Type>& RuntimeProgram::outputs() const { return impl_->outputs; }
+
+const std::vector<int>& RuntimeProgram::written_inputs() const { return impl_->write_backs; }
 
 absl::StatusOr<std::vector<HostTensor>> RuntimeProgram::Run(
     absl::Span<const HostTensor> inputs, std::vector<HostTensor>* written) const {

@@ -39,12 +39,16 @@ struct RuntimeProgramOptions {
   const void* code = nullptr;
 };
 
-// Thread-safe; calls from several threads run one after another.
+// Thread-safe; calls from several threads run at once, each in memory of its own.
 class RuntimeProgram {
  public:
   struct Input {
     std::string name;  // May be empty.
     Type type;
+    // False: the plan has no use for the input, such as a weight that was compiled in.
+    bool read = true;
+    // The value before the first run of what runs write; else not valid.
+    HostTensor initial;
   };
 
   // Files whose names end with `.so` are code: load only what you would run. Errors name the file.
@@ -64,6 +68,8 @@ class RuntimeProgram {
   const std::vector<Input>& inputs() const;
   // Types of the outputs, without those of write-backs.
   const std::vector<Type>& outputs() const;
+  // The inputs that a run gives new values, by number.
+  const std::vector<int>& written_inputs() const;
 
   // One tensor per input: a plan has no state. Returns the outputs; with `written`, which gets one
   // tensor per input, also the new values of inputs that the program writes.

@@ -11,6 +11,7 @@
 #include "backends/cpu/launcher.h"
 #include "backends/cpu/target.h"
 #include "backends/cpu/threads/available_cpus.h"
+#include "backends/cpu/threads/host_loop.h"
 #include "backends/cpu/threads/thread_governor.h"
 #include "backends/cpu/threads/thread_scope.h"
 #include "backends/runtime/host_device.h"
@@ -102,12 +103,13 @@ struct Executable::Impl {
   // Called around each run.
   void BeginRun();
   void EndRun() {
-    if (governor != nullptr) governor->EndRun();
+    if (governor != nullptr && !HasHostLoop()) governor->EndRun();
   }
 };
 
 void Executable::Impl::BeginRun() {
-  if (governor == nullptr) return;
+  // The governor measures OpenMP's threads.
+  if (governor == nullptr || HasHostLoop()) return;
   const int threads = governor->BeginRun();
   if (threads == launcher.threads) return;
   Log(executor_log, absl::StrCat("threads: ", threads, ", before ", launcher.threads));
@@ -200,9 +202,12 @@ CpuStats Executable::stats() const {
   stats.kernels = impl_->kernels;
   stats.steps = impl_->steps;
   stats.threads = launcher.threads;
-  stats.packed_bytes =
-      launcher.weights.bytes() + launcher.panels.bytes() + launcher.integers.bytes();
-  stats.panel_bytes = launcher.panels.bytes();
+  {
+    PackedWeights& weights = *launcher.weights;
+    const absl::MutexLock weights_lock(&weights.mutex);
+    stats.packed_bytes = weights.dnn.bytes() + weights.panels.bytes() + weights.integers.bytes();
+    stats.panel_bytes = weights.panels.bytes();
+  }
   const GeneratedKernels* code = impl_->generated;
   if (code != nullptr && code->ready()) {
     stats.generated_kernels = static_cast<int64_t>(code->size());

@@ -1,10 +1,10 @@
 #include "backends/cpu/generated_call.h"
 
-#include <omp.h>
-
 #include <algorithm>
+#include <atomic>
 
 #include "absl/strings/str_cat.h"
+#include "backends/cpu/threads/parallel.h"
 
 namespace weft::cpu {
 namespace {
@@ -21,13 +21,12 @@ absl::Status RunGenerated(const GeneratedCall& call, void* const* args, char* sc
   if (threads <= 1 || call.work < kParallelWork) {
     failed = call.fn(args, call.sizes.data(), scratch, 0, call.points);
   } else {
-#pragma omp parallel num_threads(threads) reduction(| : failed)
-    {
-      const int64_t n = omp_get_num_threads();
-      const int64_t t = omp_get_thread_num();
-      failed |= call.fn(args, call.sizes.data(), scratch + t * call.scratch_bytes,
-                        call.points * t / n, call.points * (t + 1) / n);
-    }
+    std::atomic<int> any{0};
+    RunTeam(threads, [&](const TeamMember& member) {
+      any |= call.fn(args, call.sizes.data(), scratch + member.index * call.scratch_bytes,
+                     member.Begin(call.points), member.End(call.points));
+    });
+    failed = any;
   }
   if (failed == 0) return absl::OkStatus();
   return absl::OutOfRangeError(absl::StrCat("kernel @", name, ": an index is out of bounds"));

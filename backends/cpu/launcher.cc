@@ -12,6 +12,7 @@
 #include "backends/cpu/interpreter/interpreter.h"
 #include "backends/cpu/kernels/kernel_list.h"
 #include "backends/cpu/onednn/onednn.h"
+#include "backends/cpu/threads/parallel.h"
 #include "backends/cpu/threads/thread_scope.h"
 #include "base/align.h"
 #include "base/status_macros.h"
@@ -108,10 +109,10 @@ class ByteTableCode : public StepCode {
     auto* to = static_cast<uint8_t*>(memory.all[function_.to]);
     if (elements_ == 0) return absl::OkStatus();
     const int64_t share = AlignUp((elements_ + threads_ - 1) / threads_, kCacheLine);
-#pragma omp parallel for num_threads(threads_) if (threads_ > 1)
-    for (int64_t at = 0; at < elements_; at += share) {
+    ForEach(threads_, (elements_ + share - 1) / share, [&](int64_t i, const TeamMember&) {
+      const int64_t at = i * share;
       map_(function_.table.data(), from + at, std::min(share, elements_ - at), to + at);
-    }
+    });
     return absl::OkStatus();
   }
   const char* runner() const override { return "table"; }
@@ -258,9 +259,12 @@ int ThreadsFor(const StepRequest& request, RoutineOp op, const CpuLauncher& laun
   return value && *value < kParallelFlops ? 1 : launcher.threads;
 }
 
+// Its mutex is held.
 LibraryContext ContextOf(CpuLauncher& launcher, int threads) {
-  return {launcher.isa,      launcher.vnni,    launcher.table,     threads,
-          &launcher.weights, &launcher.panels, &launcher.integers, launcher.reading};
+  PackedWeights& weights = *launcher.weights;
+  weights.mutex.AssertHeld();
+  return {launcher.isa,    launcher.vnni,     launcher.table,   threads,       &weights.dnn,
+          &weights.panels, &weights.integers, launcher.reading, &weights.mutex};
 }
 
 void Count(const LibraryCall& call, LauncherStats* stats) {
@@ -281,6 +285,7 @@ std::unique_ptr<StepCode> CompileLibrary(const StepRequest& request, CpuLauncher
   if (step.updates >= 0 && !UpdatesInPlace(*op)) return nullptr;
   const int threads = ThreadsFor(request, *op, launcher);
   const ThreadScope scope(std::min(launcher.dnn_threads, threads));
+  const absl::MutexLock lock(&launcher.weights->mutex);
   auto call = MakeLibraryCall(StepOf(request, *op), ContextOf(launcher, threads));
   if (!call.ok()) return nullptr;
   Count(**call, &launcher.stats);
@@ -378,6 +383,7 @@ absl::StatusOr<std::unique_ptr<StepCode>> CompileFinished(const StepRequest& req
   const Kernel& kernel = request.plan.kernels[request.step.kernel];
   const int own = NumOwnArgs(request.plan, request.step);
   const int threads = ThreadsFor(request, *op, launcher);
+  const absl::MutexLock lock(&launcher.weights->mutex);
   const LibraryContext context = ContextOf(launcher, threads);
   LibraryStep step = StepOf(request, *op);
   const int channel = op == RoutineOp::kMatmulInteger ? step.result.rank() - 1 : 1;

@@ -5,9 +5,11 @@
 
 #include <memory>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
 #include "backends/cpu/generated_call.h"
 #include "backends/cpu/kernels/isa.h"
 #include "backends/cpu/kernels/tile_ops.h"
@@ -17,6 +19,14 @@
 
 namespace weft::cpu {
 
+// Copies of constant weights, which launchers of one plan may share.
+struct PackedWeights {
+  absl::Mutex mutex;
+  DnnWeights dnn ABSL_GUARDED_BY(mutex);
+  PanelWeights panels ABSL_GUARDED_BY(mutex);
+  IntegerWeights integers ABSL_GUARDED_BY(mutex);
+};
+
 struct CpuLauncher : public StepLauncher {
   Isa isa = Isa::kAvx2;
   bool vnni = false;
@@ -24,10 +34,8 @@ struct CpuLauncher : public StepLauncher {
   int threads = 1;
   int dnn_threads = 1;  // For oneDNN's primitives.
   DnnReading reading;   // For f32 matmuls and convolutions.
-  DnnWeights weights;
-  PanelWeights panels;
-  IntegerWeights integers;
-  std::unique_ptr<KernelCodeSource> generated;  // Null: the interpreter alone.
+  std::shared_ptr<PackedWeights> weights = std::make_shared<PackedWeights>();
+  std::shared_ptr<const KernelCodeSource> generated;  // Null: the interpreter alone.
   LauncherStats stats;
 
   // Sets the instruction set to the one of this name, as ChooseIsa takes it.

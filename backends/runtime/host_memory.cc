@@ -14,8 +14,8 @@ namespace weft {
 namespace {
 
 constexpr int64_t kHugePage = int64_t{2} << 20;
-// Limit of the buffers kept for later calls, of all sizes together.
-constexpr size_t kMaxPooled = 64;
+// Buffers that are looked at for a free one, so that many outputs take no quadratic time.
+constexpr size_t kMaxProbes = 64;
 
 // Bytes held by all programs of the process.
 std::atomic<int64_t> held_bytes{0};
@@ -86,28 +86,52 @@ bool IsOwned(const HostBuffer& buffer) {
   return typeid(buffer) == typeid(AlignedBuffer) || typeid(buffer) == typeid(other);
 }
 
+int BufferPool::Bucket::FindFree() const {
+  for (size_t i = 0; i < std::min(buffers.size(), kMaxProbes); ++i) {
+    const size_t at = (next + i) % buffers.size();
+    if (buffers[at].use_count() == 1) return static_cast<int>(at);
+  }
+  return -1;
+}
+
 bool BufferPool::IsSole(const std::shared_ptr<HostBuffer>& buffer) const {
   const auto count = buffer.use_count();
-  if (count == 1) return true;
-  return count == 2 && std::find(buffers_.begin(), buffers_.end(), buffer) != buffers_.end();
+  return count == 1 || (count == 2 && kept_.contains(buffer.get()));
 }
 
 std::shared_ptr<HostBuffer> BufferPool::Get(int64_t bytes, profiler::MemoryCategory category) {
-  for (const auto& buffer : buffers_) {
-    if (buffer.use_count() == 1 && buffer->size() == bytes) return buffer;
+  Bucket& bucket = by_size_[bytes];
+  if (const int free = bucket.FindFree(); free >= 0) {
+    bucket.next = free + 1;
+    return bucket.buffers[free];
   }
   std::shared_ptr<HostBuffer> fresh = allocate_(bytes, category);
   if (fresh == nullptr) return nullptr;
-  if (buffers_.size() < kMaxPooled) {
-    buffers_.push_back(fresh);
-    return fresh;
-  }
-  for (auto& buffer : buffers_) {
-    if (buffer.use_count() > 1) continue;
-    buffer = fresh;
-    break;
-  }
+  if (kept_.size() >= limit_) DropOne();
+  if (kept_.size() >= limit_) return fresh;
+  by_size_[bytes].buffers.push_back(fresh);
+  kept_.insert(fresh.get());
   return fresh;
+}
+
+void BufferPool::DropOne() {
+  size_t probes = 0;
+  for (auto bucket = by_size_.begin(); bucket != by_size_.end() && probes < kMaxProbes; ++probes) {
+    auto& buffers = bucket->second.buffers;
+    if (buffers.empty()) {
+      bucket = by_size_.erase(bucket);
+      continue;
+    }
+    const int free = bucket->second.FindFree();
+    if (free < 0) {
+      ++bucket;
+      continue;
+    }
+    kept_.erase(buffers[free].get());
+    std::swap(buffers[free], buffers.back());
+    buffers.pop_back();
+    return;
+  }
 }
 
 }  // namespace weft

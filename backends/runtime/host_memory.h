@@ -2,8 +2,11 @@
 #ifndef WEFT_BACKENDS_RUNTIME_HOST_MEMORY_H_
 #define WEFT_BACKENDS_RUNTIME_HOST_MEMORY_H_
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -55,6 +58,8 @@ class BufferPool {
   using Allocate = std::function<std::shared_ptr<HostBuffer>(int64_t, profiler::MemoryCategory)>;
   explicit BufferPool(Allocate allocate = AllocateAligned) : allocate_(std::move(allocate)) {}
 
+  // Keeps at least as many buffers as a program has outputs, if that has not been asked for.
+  void Expect(size_t outputs) { limit_ = std::max(limit_, outputs); }
   // True if one tensor alone uses the buffer.
   bool IsSole(const std::shared_ptr<HostBuffer>& buffer) const;
   // Null if there is not enough memory.
@@ -62,8 +67,22 @@ class BufferPool {
       int64_t bytes, profiler::MemoryCategory category = profiler::MemoryCategory::kOutput);
 
  private:
+  // Buffers of one size.
+  struct Bucket {
+    std::vector<std::shared_ptr<HostBuffer>> buffers;
+    size_t next = 0;  // Behind the one that was handed out last.
+
+    // The number of a buffer that nobody holds; -1 if there is none among the next ones.
+    int FindFree() const;
+  };
+  // Drops a buffer that nobody holds, if one is found.
+  void DropOne();
+
   const Allocate allocate_;
-  std::vector<std::shared_ptr<HostBuffer>> buffers_;
+  // Of all sizes together.
+  size_t limit_ = 64;
+  std::map<int64_t, Bucket> by_size_;
+  absl::flat_hash_set<const HostBuffer*> kept_;
 };
 
 }  // namespace weft

@@ -156,6 +156,7 @@ absl::Status PlanRunner::HoldConstants() {
 }
 
 void PlanRunner::IndexOutputs() {
+  runtime_.ExpectOutputs(plan_.outputs.size());
   for (size_t i = 0; i < plan_.output_views.size(); ++i) {
     direct_.push_back(IsDirectOutput(plan_, static_cast<int>(i)));
     const int buffer = plan_.output_views[i].buffer;

@@ -51,6 +51,8 @@ class PlanRuntime {
   char* scratch() const;
   // Host memory for an output; null if there is not enough memory.
   std::shared_ptr<HostBuffer> NewBuffer(int64_t bytes);
+  // The plan has so many outputs.
+  void ExpectOutputs(size_t outputs) { pool_.Expect(outputs); }
   // True if one tensor alone uses the buffer.
   bool IsSole(const std::shared_ptr<HostBuffer>& buffer) const { return pool_.IsSole(buffer); }
   // Memory of the device for a tensor that may outlive this object; it keeps the owner of the

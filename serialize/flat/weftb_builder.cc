@@ -87,6 +87,9 @@ absl::StatusOr<WeftbBuilder> WeftbBuilder::WithoutCode(const WeftbFile& file) {
     builder.packed_.push_back(
         {p.weight, p.packed, std::string(p.layout), std::string(p.instruction_set)});
   }
+  for (const WeftbContents::State& s : contents.states) {
+    builder.states_.push_back({s.plan, s.input, s.constant});
+  }
   return builder;
 }
 
@@ -136,13 +139,29 @@ absl::Status WeftbBuilder::AddPlan(absl::string_view function, int target, std::
   return absl::OkStatus();
 }
 
-absl::Status WeftbBuilder::AddCode(absl::string_view function, int target, absl::string_view format,
-                                   std::string code) {
+int WeftbBuilder::IndexOf(absl::string_view function, int target) const {
   const auto plan = std::find_if(plans_.begin(), plans_.end(), [&](const Plan& p) {
     return p.function == function && p.target == target;
   });
   WEFT_CHECK(plan != plans_.end()) << "the plan is added first";
-  const int index = static_cast<int>(plan - plans_.begin());
+  return static_cast<int>(plan - plans_.begin());
+}
+
+absl::Status WeftbBuilder::AddState(absl::string_view function, int target, int input,
+                                    const HostTensor& value) {
+  const int plan = IndexOf(function, target);
+  for (const State& other : states_) {
+    if (other.plan != plan || other.input != input) continue;
+    return absl::AlreadyExistsError(
+        absl::StrCat("input ", input, " of @", PrintableName(function), " has a value already"));
+  }
+  states_.push_back({plan, input, value.Fingerprint()});
+  return AddConstant(states_.back().constant, value);
+}
+
+absl::Status WeftbBuilder::AddCode(absl::string_view function, int target, absl::string_view format,
+                                   std::string code) {
+  const int index = IndexOf(function, target);
   for (const Code& other : codes_) {
     if (other.plan != index || other.format != format) continue;
     return absl::AlreadyExistsError(
@@ -207,6 +226,10 @@ absl::Status WeftbBuilder::CheckLimits() const {
     bytes += packed.layout.size() + packed.instruction_set.size();
   }
   for (const Code& code : codes_) bytes += code.format.size();
+  for (const Check& check : checks) {
+    bytes += check.product.size() + check.instruction_set.size();
+    for (const std::string& run : check.runs) bytes += run.size();
+  }
   if (bytes <= kMaxWeftbStrings) return absl::OkStatus();
   return absl::ResourceExhaustedError(
       absl::StrCat("targets and pipeline pass ", kMaxWeftbStrings, " bytes"));
@@ -254,6 +277,17 @@ std::string WeftbBuilder::MakeMeta(const Layout& layout) const {
     const auto format = fbb.CreateString(codes_[i].format);
     codes.push_back(flat::CreateCode(fbb, codes_[i].plan, format, segment));
   }
+  std::vector<flatbuffers::Offset<flat::State>> states;
+  for (const State& s : states_) {
+    states.push_back(flat::CreateState(fbb, s.plan, s.input, s.constant));
+  }
+  std::vector<flatbuffers::Offset<flat::Check>> compared;
+  for (const Check& c : checks) {
+    const auto product = fbb.CreateString(c.product);
+    const auto set = fbb.CreateString(c.instruction_set);
+    compared.push_back(flat::CreateCheck(fbb, product, set, fbb.CreateVectorOfStrings(c.runs),
+                                         c.seed, c.rtol, c.atol, c.largest_error));
+  }
   const auto producer_at = fbb.CreateString(producer);
   const auto pipeline_at = fbb.CreateString(pipeline);
   const auto segments_at = fbb.CreateVector(segments);
@@ -262,9 +296,12 @@ std::string WeftbBuilder::MakeMeta(const Layout& layout) const {
   const auto plans_at = fbb.CreateVector(plans);
   const auto packed_at = fbb.CreateVector(packed);
   const auto codes_at = fbb.CreateVector(codes);
+  const auto states_at = fbb.CreateVector(states);
+  const auto checks_at = fbb.CreateVector(compared);
   flat::FinishFileBuffer(
       fbb, flat::CreateFile(fbb, producer_at, pipeline_at, source_hash, segments_at, constants_at,
-                            graph_ ? 0 : -1, targets_at, plans_at, packed_at, codes_at));
+                            graph_ ? 0 : -1, targets_at, plans_at, packed_at, codes_at, states_at,
+                            checks_at));
   return WithHeader({reinterpret_cast<const char*>(fbb.GetBufferPointer()), fbb.GetSize()},
                     layout.file_bytes);
 }

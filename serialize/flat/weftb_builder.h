@@ -21,13 +21,24 @@ class WeftbFile;
 // Collects the contents of a file. Equal contents, added in the same order, give equal bytes.
 class WeftbBuilder {
  public:
-  // The contents of a file without its machine code. All hashes and ids are checked.
+  // The contents of a file without its machine code, and what was compared of it. All hashes and
+  // ids are checked.
   static absl::StatusOr<WeftbBuilder> WithoutCode(const WeftbFile& file);
 
   // What the file says of its origin; see weftb.fbs.
   std::string producer;
   std::string pipeline;
   uint64_t source_hash = 0;
+  // Comparisons with the source.
+  struct Check {
+    std::string product, instruction_set;
+    std::vector<std::string> runs;
+    uint64_t seed = 0;
+    double rtol = 0;
+    double atol = 0;
+    double largest_error = 0;
+  };
+  std::vector<Check> checks;
 
   // The text of the module; without a call the file has none.
   void SetGraph(std::string text) { graph_ = std::move(text); }
@@ -43,6 +54,10 @@ class WeftbBuilder {
                 absl::string_view instruction_set = "");
   // AlreadyExists if the function has a plan for the target.
   absl::Status AddPlan(absl::string_view function, int target, std::string text);
+
+  // Adds the initial value of an input of such a plan, which is added as a constant;
+  // AlreadyExists if the input has one.
+  absl::Status AddState(absl::string_view function, int target, int input, const HostTensor& value);
 
   // Adds machine code of the kernels of such a plan; AlreadyExists if it has some of this format.
   absl::Status AddCode(absl::string_view function, int target, absl::string_view format,
@@ -76,7 +91,15 @@ class WeftbBuilder {
     int plan = 0;
     std::string format, bytes;
   };
+  struct State {
+    int plan = 0;
+    int input = 0;
+    uint64_t constant = 0;
+  };
   struct Layout;
+
+  // The index of the plan, which has been added.
+  int IndexOf(absl::string_view function, int target) const;
 
   // The contents of the segments before that of the constants.
   std::vector<absl::string_view> Texts() const;
@@ -94,6 +117,7 @@ class WeftbBuilder {
   std::vector<Plan> plans_;
   std::vector<Packed> packed_;
   std::vector<Code> codes_;
+  std::vector<State> states_;
 };
 
 }  // namespace weft

@@ -113,6 +113,8 @@ class Checker {
     WEFT_RETURN_IF_ERROR(CheckPlans());
     WEFT_RETURN_IF_ERROR(CheckPacked());
     WEFT_RETURN_IF_ERROR(CheckCodes());
+    WEFT_RETURN_IF_ERROR(CheckStates());
+    WEFT_RETURN_IF_ERROR(ReadChecks());
     const int graph = file_.graph();
     if (graph < -1) return Bad("the graph is in segment ", graph);
     if (graph >= 0) WEFT_RETURN_IF_ERROR(CheckText(graph, "the graph"));
@@ -283,6 +285,60 @@ class Checker {
       WEFT_RETURN_IF_ERROR(CheckText(code.segment(), absl::StrCat("machine code ", i)));
       out_.codes.push_back(
           {static_cast<int>(code.plan()), static_cast<int>(code.segment()), format});
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status CheckStates() {
+    if (SizeOf(file_.states()) > kMaxWeftbConstants) {
+      return Bad(SizeOf(file_.states()), " values of inputs; the limit is ", kMaxWeftbConstants);
+    }
+    absl::flat_hash_set<std::pair<uint32_t, uint32_t>> seen;
+    for (size_t i = 0; i < SizeOf(file_.states()); ++i) {
+      const flat::State& state = *file_.states()->Get(i);
+      if (state.plan() >= out_.plans.size()) {
+        return Bad("state ", i, ": there is no plan ", state.plan());
+      }
+      // Those who read the plan know how many inputs it has.
+      if (state.input() > kMaxWeftbConstants) {
+        return Bad("state ", i, ": there is no input ", state.input());
+      }
+      if (!ids_.contains(state.constant())) {
+        return Bad("state ", i, ": there is no constant of content 0x",
+                   absl::Hex(state.constant(), absl::kZeroPad16));
+      }
+      if (!seen.emplace(state.plan(), state.input()).second) {
+        return Bad("state ", i, ": input ", state.input(), " has a value already");
+      }
+      out_.states.push_back(
+          {static_cast<int>(state.plan()), static_cast<int>(state.input()), state.constant()});
+    }
+    return absl::OkStatus();
+  }
+
+  // They are for people; nothing depends on them.
+  absl::Status ReadChecks() {
+    if (SizeOf(file_.checks()) > kMaxWeftbPlans) {
+      return Bad(SizeOf(file_.checks()), " checks; the limit is ", kMaxWeftbPlans);
+    }
+    size_t runs = 0;
+    for (size_t i = 0; i < SizeOf(file_.checks()); ++i) {
+      const flat::Check& check = *file_.checks()->Get(i);
+      // Several checks may share a vector.
+      runs += SizeOf(check.runs());
+      if (runs > kMaxWeftbConstants) {
+        return Bad("the checks have more than ", kMaxWeftbConstants, " runs");
+      }
+      out_.checks.push_back({View(check.product()),
+                             View(check.instruction_set()),
+                             {},
+                             check.seed(),
+                             check.rtol(),
+                             check.atol(),
+                             check.largest_error()});
+      for (size_t run = 0; run < SizeOf(check.runs()); ++run) {
+        out_.checks.back().runs.push_back(View(check.runs()->Get(run)));
+      }
     }
     return absl::OkStatus();
   }

@@ -60,6 +60,19 @@ struct WeftbContents {
     int segment = 0;
     absl::string_view format;
   };
+  struct State {
+    int plan = 0;
+    int input = 0;
+    uint64_t constant = 0;  // Id.
+  };
+  struct Check {
+    absl::string_view product, instruction_set;
+    std::vector<absl::string_view> runs;
+    uint64_t seed = 0;
+    double rtol = 0;
+    double atol = 0;
+    double largest_error = 0;
+  };
   uint16_t minor = 0;  // The minor version that the file was written in.
   absl::string_view producer, pipeline;
   uint64_t source_hash = 0;
@@ -70,6 +83,8 @@ struct WeftbContents {
   std::vector<Plan> plans;
   std::vector<Packed> packed;
   std::vector<Code> codes;
+  std::vector<State> states;
+  std::vector<Check> checks;
 };
 
 class WeftbFile {

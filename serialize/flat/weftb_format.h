@@ -27,7 +27,7 @@ namespace weft {
 
 inline constexpr char kWeftbIdentifier[] = "WFTB";
 inline constexpr uint16_t kWeftbMajor = 1;
-inline constexpr uint16_t kWeftbMinor = 3;
+inline constexpr uint16_t kWeftbMinor = 4;
 inline constexpr int64_t kWeftbHeaderBytes = 64;
 // Segments, and constants in them, begin at multiples of this.
 inline constexpr int64_t kWeftbAlignment = 64;

@@ -86,6 +86,18 @@ absl::Status AddPacked(const WeftbFile& file, absl::string_view instruction_set,
   return absl::OkStatus();
 }
 
+// Sizes that the type leaves open are checked by a run.
+bool IsOfType(const HostTensor& value, const Type& type) {
+  if (!type.is_tensor() || value.dtype() != type.dtype() || value.rank() != type.rank()) {
+    return false;
+  }
+  for (int i = 0; i < value.rank(); ++i) {
+    const SymInt dim = type.dim(i);
+    if (dim.is_constant() && dim.value() != value.dim(i)) return false;
+  }
+  return true;
+}
+
 absl::StatusOr<Plan> ReadPlan(const WeftbFile& file, const WeftbContents::Plan& entry,
                               const WeftbPlanOptions& options, PlanParser parse) {
   WEFT_ASSIGN_OR_RETURN(const absl::string_view text, file.Text(entry.segment));
@@ -189,6 +201,34 @@ absl::StatusOr<Plan> ReadPlanFromWeftb(const WeftbFile& file, absl::string_view 
   auto plan = CatchOutOfMemory([&] { return ReadPlan(file, entry, options, parse); });
   if (absl::IsResourceExhausted(plan.status())) return Annotate(plan.status(), file.name());
   return plan;
+}
+
+absl::StatusOr<std::vector<HostTensor>> ReadStatesFromWeftb(const WeftbFile& file, int index,
+                                                            const Plan& plan,
+                                                            const WeftbPlanOptions& options) {
+  std::vector<HostTensor> states(plan.inputs.size());
+  WeftbConstants constants(file);
+  for (const WeftbContents::State& state : file.contents().states) {
+    if (state.plan != index) continue;
+    const auto input = static_cast<size_t>(state.input);
+    if (input >= plan.inputs.size() || !plan.inputs[input].read) {
+      return absl::InvalidArgumentError(absl::StrCat(file.name(), ": there is a value for input ",
+                                                     input, ", which the plan does not read"));
+    }
+    HostTensor value = constants.Find(state.constant);
+    if (value.valid() && !IsOfType(value, plan.inputs[input].type)) {
+      return absl::InvalidArgumentError(absl::StrCat(file.name(), ": the value of input ", input,
+                                                     " has type ", value.type().ToString(),
+                                                     ", not ", plan.inputs[input].type.ToString()));
+    }
+    states[input] = std::move(value);
+  }
+  WEFT_RETURN_IF_ERROR(constants.status());
+  if (options.check_weights) {
+    WEFT_RETURN_IF_ERROR(
+        constants.CheckContents([](const HostTensor&) { return std::string("state"); }));
+  }
+  return states;
 }
 
 void StripPlanNames(Plan* plan) {

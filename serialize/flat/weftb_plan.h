@@ -56,6 +56,13 @@ absl::StatusOr<Plan> ReadPlanFromWeftb(const WeftbFile& file, absl::string_view 
                                        const WeftbPlanOptions& options = {},
                                        PlanParser parse = ParseSelfContainedPlan);
 
+// The initial values of the plan with that index, by input; not valid for inputs without one. They
+// are views of the file. Errors name the file: an input that the plan lacks or does not read, a
+// value of another type.
+absl::StatusOr<std::vector<HostTensor>> ReadStatesFromWeftb(const WeftbFile& file, int index,
+                                                            const Plan& plan,
+                                                            const WeftbPlanOptions& options = {});
+
 // Removes what only messages and traces use: the source nodes of the steps, and remarks.
 void StripPlanNames(Plan* plan);
 

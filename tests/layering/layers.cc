@@ -82,6 +82,7 @@ const std::vector<Layer>& Layers() {
   static const auto& kCpuRuntime = *new std::vector<std::string>{
       "base",
       "backends/cpu/kernels",
+      "backends/cpu/threads",
       "backends/runtime",
       "lowering/check_schedule",
       "lowering/kernel_body",
@@ -213,14 +214,14 @@ const std::vector<Layer>& Layers() {
       {"backends/cpu/generated_call", kAnyLibrary, With(kPlan, kCpuRuntime)},
       {"backends/cpu/launcher_stats", kAnyLibrary, {}},
       {"backends/cpu/launcher", kAnyLibrary,
-       With(With(kPlan, kCpuRuntime), {"backends/cpu/generated_call", "backends/cpu/interpreter",
-                                       "backends/cpu/launcher_stats", "backends/cpu/library",
-                                       "backends/cpu/onednn", "backends/cpu/threads"})},
+       With(With(kPlan, kCpuRuntime),
+            {"backends/cpu/generated_call", "backends/cpu/interpreter",
+             "backends/cpu/launcher_stats", "backends/cpu/library", "backends/cpu/onednn"})},
       // A program of these runs a plan without a compiler.
       {"backends/cpu/standalone", kAnyLibrary,
        With(With(kPlan, kCpuRuntime),
             {"backends/cpu/generated_call", "backends/cpu/launcher", "backends/cpu/library",
-             "backends/cpu/onednn", "backends/cpu/threads", "graph/text/parts"})},
+             "backends/cpu/onednn", "graph/text/parts"})},
       {"backends/cpu",
        kAnyLibrary,
        {"base", "backends", "backends/runtime", "backends/cpu/...", "lowering/...", "graph/...",
@@ -264,8 +265,9 @@ const std::vector<Layer>& Layers() {
       {"api/inspect", kAnyLibrary, With(kBelowApi, {"api/check", "api"})},
       // Programs of compiled files, without a compiler.
       {"api/runtime", kAnyLibrary,
-       With(With(kPlan, kPlanText), {"backends/cpu/generated_call", "backends/cpu/kernels",
-                                     "backends/cpu/standalone", "graph/tensor", "serialize/flat"})},
+       With(With(kPlan, kPlanText),
+            {"backends/cpu/generated_call", "backends/cpu/kernels", "backends/cpu/standalone",
+             "backends/cpu/threads", "graph/tensor", "serialize/flat"})},
       // What stands on all rooms.
       {"api/model_io", kAnyLibrary, With(kBelowApi, kApiRooms)},
       {"api/compiled_program", kAnyLibrary, With(kBelowApi, {"api/runtime"})},
@@ -282,12 +284,15 @@ const std::vector<Layer>& Layers() {
       // The C interface: what needs no compiler, the rest, and a table without the rest.
       {"api/c/entries",
        kAnyLibrary,
-       {"api/c", "api/runtime", "backends/runtime", "base", "graph/sym", "graph/tensor"}},
+       {"api/c", "api/runtime", "backends/cpu/threads", "backends/runtime", "base", "graph/sym",
+        "graph/tensor", "profiler"}},
       {"api/c/library", kAnyLibrary,
        With(With(kBelowApi, kApiRooms),
             {"api/c", "api/c/entries", "api/model_io", "api/compiled_file", "api/compiled_program",
              "api/program", "api/runtime"})},
-      {"api/c/runtime", kAnyLibrary, {"api/c", "api/c/entries", "api/runtime", "api/version"}},
+      {"api/c/runtime",
+       kAnyLibrary,
+       {"api/c", "api/c/entries", "api/runtime", "api/version", "profiler/sinks"}},
       // The models that tools build by name.
       {"examples/models", kAbseilOnly, {"base", "graph/..."}},
       // Tools look into the modules that api gives them. Also the headers that api's headers

@@ -4,6 +4,7 @@
 #define WEFT_API_C_ENTRIES_ENTRIES_H_
 
 #include <cstddef>
+#include <cstdint>
 
 #include "api/c/weft.h"
 
@@ -47,6 +48,12 @@ weft_error* SetLogSettings(const char* settings);
 void SetLogCallback(void (*line)(void* context, const char* text, size_t size), void* context);
 weft_error* SetAllocator(void* (*allocate)(void* context, size_t size, size_t alignment),
                          void (*release)(void* context, void* memory, size_t size), void* context);
+weft_error* SetParallelFor(void (*run)(void* context, int64_t count,
+                                       void (*task)(void* data, int64_t index), void* data),
+                           void* context);
+
+// profiles.cc
+void ProfileStep(weft_profile* profile);
 
 }  // namespace weft::c
 

@@ -1,8 +1,9 @@
-// Services of the embedding program: memory, and lines of the log.
+// Services of the embedding program: memory, threads, and lines of the log.
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "api/c/entries/entries.h"
 #include "api/c/entries/errors.h"
+#include "backends/cpu/threads/host_loop.h"
 #include "backends/runtime/host_allocator.h"
 #include "base/log.h"
 
@@ -25,6 +26,15 @@ weft_error* SetAllocator(void* (*allocate)(void* context, size_t size, size_t al
           "`allocate` and `release` are given together, or both null");
     }
     SetHostAllocator({allocate, release, context});
+    return absl::OkStatus();
+  });
+}
+
+weft_error* SetParallelFor(void (*run)(void* context, int64_t count,
+                                       void (*task)(void* data, int64_t index), void* data),
+                           void* context) {
+  return Guarded("set_parallel_for", [&] {
+    cpu::SetHostLoop({run, context});
     return absl::OkStatus();
   });
 }

@@ -1,5 +1,6 @@
 #include "api/c/entries/plan_program.h"
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,25 +32,41 @@ bool MayHave(const Type& type, const HostTensor& tensor) {
   return true;
 }
 
+// A tensor for an input that the plan does not read, and that may have any size; not valid for
+// others.
+HostTensor Unread(const RuntimeProgram::Input& input) {
+  if (input.read || !input.type.is_tensor()) return HostTensor();
+  for (const SymInt dim : input.type.dims()) {
+    // Other sizes may follow from this one.
+    if (!dim.is_constant()) return HostTensor();
+  }
+  return HostTensor(input.type.dtype(), std::vector<int64_t>(input.type.rank(), 0));
+}
+
 class PlanProgram : public Runnable {
  public:
   explicit PlanProgram(RuntimeProgram program)
-      : program_(std::move(program)), states_(program_.inputs().size()) {
+      : program_(std::move(program)),
+        unread_(program_.inputs().size()),
+        states_(program_.inputs().size()) {
     const std::vector<RuntimeProgram::Input>& inputs = program_.inputs();
     for (size_t i = 0; i < inputs.size(); ++i) {
       if (!inputs[i].name.empty()) indices_.emplace(inputs[i].name, i);
+      states_[i] = inputs[i].initial;
+      unread_[i] = Unread(inputs[i]);
     }
   }
 
   absl::StatusOr<Tensors> Run(const Tensors& inputs) override {
-    // Runs go one after another in any case; a state is set between two of them.
-    absl::MutexLock lock(&mu_);
+    std::optional<absl::MutexLock> in_turn;
+    if (!program_.written_inputs().empty()) in_turn.emplace(&run_mu_);
     WEFT_ASSIGN_OR_RETURN(const Tensors all, Filled(inputs));
     Tensors written;
     WEFT_ASSIGN_OR_RETURN(Tensors outputs, program_.Run(all, &written));
-    for (size_t i = 0; i < written.size(); ++i) {
+    absl::MutexLock lock(&mu_);
+    for (const int i : program_.written_inputs()) {
       // No output has its memory: each output of a plan is a buffer of its own.
-      if (written[i].valid() && states_[i].valid()) states_[i] = std::move(written[i]);
+      if (written[i].valid() && states_[i].valid()) std::swap(states_[i], written[i]);
     }
     return outputs;
   }
@@ -66,7 +83,6 @@ class PlanProgram : public Runnable {
     for (size_t i = 0; i < placed.size(); ++i) {
       if (given[i].valid()) placed[i] = std::move(given[i]);
     }
-    absl::MutexLock lock(&mu_);
     WEFT_ASSIGN_OR_RETURN(const Tensors all, Filled(placed));
     return program_.Run(all);
   }
@@ -82,11 +98,19 @@ class PlanProgram : public Runnable {
     WEFT_ASSIGN_OR_RETURN(Tensors placed, Placed(states));
     for (size_t i = 0; i < placed.size(); ++i) {
       const RuntimeProgram::Input& input = program_.inputs()[i];
-      if (!placed[i].valid() || MayHave(input.type, placed[i])) continue;
+      if (!placed[i].valid()) continue;
+      if (!input.read) {
+        return absl::FailedPreconditionError(
+            absl::StrCat("the plan does not read \"", input.name, "\""));
+      }
+      if (MayHave(input.type, placed[i])) continue;
       return absl::InvalidArgumentError(absl::StrCat("state \"", input.name, "\" has type ",
                                                      input.type.ToString(), ", not ",
                                                      placed[i].type().ToString()));
     }
+    // A run that writes state would put back what it read before.
+    std::optional<absl::MutexLock> in_turn;
+    if (!program_.written_inputs().empty()) in_turn.emplace(&run_mu_);
     absl::MutexLock lock(&mu_);
     for (size_t i = 0; i < placed.size(); ++i) {
       // The former tensor goes to `placed`, whose deleters run after the lock.
@@ -117,9 +141,10 @@ class PlanProgram : public Runnable {
   }
 
   // The inputs, with the state of those that are left out.
-  absl::StatusOr<Tensors> Filled(Tensors inputs) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+  absl::StatusOr<Tensors> Filled(Tensors inputs) const {
+    absl::MutexLock lock(&mu_);
     for (size_t i = 0; i < inputs.size(); ++i) {
-      if (!inputs[i].valid()) inputs[i] = states_[i];
+      if (!inputs[i].valid()) inputs[i] = states_[i].valid() ? states_[i] : unread_[i];
       if (inputs[i].valid()) continue;
       return absl::InvalidArgumentError(
           absl::StrCat("no tensor for ", InputText(program_.inputs()[i].name, i)));
@@ -129,6 +154,8 @@ class PlanProgram : public Runnable {
 
   const RuntimeProgram program_;
   absl::flat_hash_map<std::string, size_t> indices_;  // Of inputs, by name.
+  Tensors unread_;      // By input: what stands for one that the plan does not read, or not valid.
+  absl::Mutex run_mu_;  // Held by runs that may write the state, and by writers of it.
   mutable absl::Mutex mu_;
   Tensors states_ ABSL_GUARDED_BY(mu_);  // By input; not valid until it is set.
 };
@@ -163,8 +190,9 @@ weft_error* OpenProgram(const char* path, const weft_plan_options* options, weft
     WEFT_ASSIGN_OR_RETURN(RuntimeProgram plan, open(path, given));
     auto made = std::make_unique<weft_program>();
     for (const RuntimeProgram::Input& input : plan.inputs()) {
-      made->inputs.push_back(MakeValue(input.name, input.type, /*optional=*/false));
-      if (!input.name.empty()) made->states.push_back(input.name);
+      made->inputs.push_back(
+          MakeValue(input.name, input.type, input.initial.valid() || Unread(input).valid()));
+      if (!input.name.empty() && input.read) made->states.push_back(input.name);
     }
     for (const Type& type : plan.outputs()) {
       made->outputs.push_back(MakeValue("", type, /*optional=*/false));

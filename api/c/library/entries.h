@@ -29,7 +29,6 @@ weft_error* ProgramOpen(const char* path, const weft_plan_options* options, weft
 
 // profiles.cc
 weft_error* ProfileStart(weft_profile** profile);
-void ProfileStep(weft_profile* profile);
 weft_error* ProfileStop(weft_profile* profile, const char* path);
 
 // extensions.cc

@@ -24,7 +24,7 @@ constexpr weft_api kApi = {
     ProfileStep,       ProfileStop,        ExtensionsCreate,  ExtensionsDestroy,
     ExtensionsAddOp,   ExtensionsAddRules, ModuleParseWith,   OpCallNumOperands,
     OpCallOperandType, OpCallAttr,         OpCallSetType,     OpCallOperand,
-    OpCallResult,      OpCallFail,         SetAllocator,
+    OpCallResult,      OpCallFail,         SetAllocator,      SetParallelFor,
 };
 
 }  // namespace

@@ -5,9 +5,11 @@
 #include "api/c/entries/entries.h"
 #include "api/c/entries/errors.h"
 #include "api/c/entries/plan_program.h"
+#include "api/c/entries/profiles.h"
 #include "api/c/weft.h"
 #include "api/runtime/runtime_program.h"
 #include "api/version.h"
+#include "profiler/sinks/text_file_sink.h"
 
 namespace weft::c {
 namespace {
@@ -17,6 +19,12 @@ const char* LibraryVersion() { return kVersion; }
 weft_error* ProgramOpen(const char* path, const weft_plan_options* options,
                         weft_program** program) {
   return OpenProgram(path, options, program, RuntimeProgram::Open);
+}
+
+weft_error* ProfileStart(weft_profile** profile) { return StartProfile({}, profile); }
+
+weft_error* ProfileStop(weft_profile* profile, const char* path) {
+  return StopProfile(profile, path, profiler::MakeTextFileSink);
 }
 
 // What an entry would have returned through a pointer is null after an error.
@@ -51,8 +59,6 @@ constexpr char kModuleEmit[] = "module_emit";
 constexpr char kModuleSave[] = "module_save";
 constexpr char kModuleCompile[] = "module_compile";
 constexpr char kProgramCreate[] = "program_create";
-constexpr char kProfileStart[] = "profile_start";
-constexpr char kProfileStop[] = "profile_stop";
 constexpr char kExtensionsCreate[] = "extensions_create";
 constexpr char kExtensionsAddOp[] = "extensions_add_op";
 constexpr char kExtensionsAddRules[] = "extensions_add_rules";
@@ -103,9 +109,9 @@ constexpr weft_api kApi = {
     ProgramExplain,
     SetLogSettings,
     SetLogCallback,
-    NeedsLibrary<kProfileStart>,
-    Nothing,  // profile_step
-    NeedsLibrary<kProfileStop>,
+    ProfileStart,
+    ProfileStep,
+    ProfileStop,
     NeedsLibrary<kExtensionsCreate>,
     Nothing,  // extensions_destroy
     ExtensionsAddOp,
@@ -119,6 +125,7 @@ constexpr weft_api kApi = {
     Nothing,  // op_call_result
     Nothing,  // op_call_fail
     SetAllocator,
+    SetParallelFor,
 };
 
 }  // namespace

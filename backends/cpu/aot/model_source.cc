@@ -10,8 +10,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "backends/cpu/aot/model_source_text.h"
 #include "backends/cpu/emit/emit_cc.h"
+#include "backends/cpu/jit/compiler.h"
+#include "backends/cpu/jit/kernel_library.h"
 #include "backends/cpu/standalone/model_entry.h"
 #include "base/printable.h"
 #include "base/status_macros.h"
@@ -330,6 +334,7 @@ absl::StatusOr<ModelSource> MakeModelSource(absl::Span<const PlanForSet> plans,
     return absl::StrReplaceAll(
         text, {{"$NAME", name},
                {"$UPPER", upper},
+               {"$ENTRY", kModelEntrySymbol},
                {"$HEADER", absl::StrCat("\"", name, ".h\"")},
                {"$COMMANDS", commands},
                {"$STRUCTS", absl::StrCat(SizesText(name, signature), InputsText(name, signature),
@@ -342,6 +347,25 @@ absl::StatusOr<ModelSource> MakeModelSource(absl::Span<const PlanForSet> plans,
   };
   return ModelSource{filled(kModelHeaderText),
                      absl::StrCat(filled(kModelProgramText), kernels, filled(kModelTablesText))};
+}
+
+absl::StatusOr<std::shared_ptr<const ModelLibrary>> LoadModelSource(const std::string& path,
+                                                                    const PlanForSet& plan,
+                                                                    const std::string& compiler) {
+  WEFT_ASSIGN_OR_RETURN(const ScratchFolder folder, ScratchFolder::Create());
+  const std::string object = absl::StrCat(folder.path(), "/kernels.so");
+  const std::string stem(absl::StripSuffix(path.substr(path.rfind('/') + 1), ".cc"));
+  std::vector<std::string> command = {compiler, "-std=c++17", "-O3"};
+  for (const absl::string_view flag :
+       absl::StrSplit(FlagsOf(CcTargetFor(plan)).flags, ' ', absl::SkipEmpty())) {
+    command.emplace_back(flag);
+  }
+  command.insert(command.end(), {"-fwrapv", "-fPIC", "-shared",
+                                 absl::StrCat("-D", absl::AsciiStrToUpper(stem), "_KERNELS_ALONE"),
+                                 "-o", object, path});
+  if (LoadSleef()) command.push_back("-l:libsleef.so.3");
+  WEFT_RETURN_IF_ERROR(RunProgram(command));
+  return ModelLibrary::Open(object);
 }
 
 }  // namespace weft::cpu

@@ -4,6 +4,7 @@
 #ifndef WEFT_BACKENDS_CPU_AOT_MODEL_SOURCE_H_
 #define WEFT_BACKENDS_CPU_AOT_MODEL_SOURCE_H_
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "backends/cpu/aot/kernel_source.h"
+#include "backends/cpu/standalone/model_library.h"
 
 namespace weft::cpu {
 
@@ -26,6 +28,12 @@ struct ModelSource {
 absl::StatusOr<ModelSource> MakeModelSource(absl::Span<const PlanForSet> plans,
                                             absl::string_view name,
                                             absl::Span<const std::string> output_names);
+
+// Compiles the kernels in NAME.cc, at the path, as a program that includes it does, for the
+// instruction set of the plan. Errors are those of WriteSharedObject() (shared_object.h).
+absl::StatusOr<std::shared_ptr<const ModelLibrary>> LoadModelSource(const std::string& path,
+                                                                    const PlanForSet& plan,
+                                                                    const std::string& compiler);
 
 // `text` as an identifier of C.
 std::string CIdentifier(absl::string_view text);

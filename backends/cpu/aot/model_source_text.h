@@ -55,6 +55,9 @@ $COMMANDS//   c++ ... $NAME.o $(pkg-config --libs weft_runtime) -l:libsleef.so.3
 #error "$NAME.cc: results depend on the order of operations; compile it without -ffast-math"
 #endif
 
+// The program around the kernels.
+#ifndef $UPPER_KERNELS_ALONE
+
 #include $HEADER
 
 #include <algorithm>
@@ -193,6 +196,8 @@ const char* $NAME_error(void) { return last_error.c_str(); }
 $RUN
 }  // extern "C"
 
+#endif  // $UPPER_KERNELS_ALONE
+
 // The kernels. Products and sums are rounded one by one, so that results are those of all other ways
 // to run the model.
 #if defined(__clang__)
@@ -224,7 +229,11 @@ const ModelEntry kEntry = {$VERSION, $NAME_file, $NAME_file_end, 1, kCodes};
 
 }  // namespace $NAME_kernels
 
+#ifdef $UPPER_KERNELS_ALONE
+extern "C" const void* $ENTRY(void) { return &$NAME_kernels::kEntry; }
+#else
 extern "C" const void* $NAME_entry(void) { return &$NAME_kernels::kEntry; }
+#endif
 )";
 
 }  // namespace weft::cpu

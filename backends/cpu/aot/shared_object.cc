@@ -51,17 +51,13 @@ absl::Status CompileKernels(const PlanForSet& plan, size_t index, const std::str
   return RunProgram(command);
 }
 
-// A shared object of the kernels of the plans and of `main`, a source with the entry. Made in the
-// folder; returns its path.
-absl::StatusOr<std::string> MakeObject(absl::Span<const PlanForSet> plans, const std::string& main,
+// Links the compiled kernels of the plans with `main`, a source with the entry. Returns the path.
+absl::StatusOr<std::string> LinkObject(size_t plans, const std::string& main,
                                        const std::string& folder, const std::string& compiler) {
   const auto in_folder = [&](const auto&... name) { return absl::StrCat(folder, "/", name...); };
   WEFT_RETURN_IF_ERROR(WriteFile(in_folder("model.cc"), main));
   std::vector<std::string> parts = {in_folder("model.cc")};
-  for (size_t i = 0; i < plans.size(); ++i) {
-    parts.push_back(in_folder(CodeName(i), ".o"));
-    WEFT_RETURN_IF_ERROR(CompileKernels(plans[i], i, in_folder(CodeName(i)), compiler));
-  }
+  for (size_t i = 0; i < plans; ++i) parts.push_back(in_folder(CodeName(i), ".o"));
   // Needs what it uses and no more: the functions of SLEEF, which the runtime stands on as well.
   const std::string object = in_folder("model.so");
   std::vector<std::string> command = {
@@ -71,6 +67,17 @@ absl::StatusOr<std::string> MakeObject(absl::Span<const PlanForSet> plans, const
   if (LoadSleef()) command.push_back("-l:libsleef.so.3");
   WEFT_RETURN_IF_ERROR(RunProgram(command));
   return object;
+}
+
+// A shared object of the kernels of the plans and of `main`, a source with the entry. Made in the
+// folder; returns its path.
+absl::StatusOr<std::string> MakeObject(absl::Span<const PlanForSet> plans, const std::string& main,
+                                       const std::string& folder, const std::string& compiler) {
+  const auto in_folder = [&](const auto&... name) { return absl::StrCat(folder, "/", name...); };
+  for (size_t i = 0; i < plans.size(); ++i) {
+    WEFT_RETURN_IF_ERROR(CompileKernels(plans[i], i, in_folder(CodeName(i)), compiler));
+  }
+  return LinkObject(plans.size(), main, folder, compiler);
 }
 
 absl::Status Copy(const std::string& from, const std::string& to) {
@@ -104,14 +111,16 @@ absl::Status WriteSharedObject(absl::Span<const PlanForSet> plans,
   WEFT_ASSIGN_OR_RETURN(const ScratchFolder folder, ScratchFolder::Create());
   const std::string file = absl::StrCat(folder.path(), "/model.weftb");
   WEFT_RETURN_IF_ERROR(write_file(file));
-  WEFT_ASSIGN_OR_RETURN(
-      const std::string object,
-      MakeObject(
-          plans,
-          absl::StrCat(
-              FileSource(absl::StrCat("\"", absl::CEscape(absl::CEscape(file)), "\""), "weft_file"),
-              EntryText("weft_file, weft_file_end", plans.size())),
-          folder.path(), options.compiler));
+  const std::string main = absl::StrCat(
+      FileSource(absl::StrCat("\"", absl::CEscape(absl::CEscape(file)), "\""), "weft_file"),
+      EntryText("weft_file, weft_file_end", plans.size()));
+  WEFT_ASSIGN_OR_RETURN(std::string object,
+                        MakeObject(plans, main, folder.path(), options.compiler));
+  if (options.check) {
+    WEFT_RETURN_IF_ERROR(options.check(object));
+    WEFT_RETURN_IF_ERROR(write_file(file));
+    WEFT_ASSIGN_OR_RETURN(object, LinkObject(plans.size(), main, folder.path(), options.compiler));
+  }
   return Copy(object, path);
 }
 

@@ -2,6 +2,7 @@
 #ifndef WEFT_BACKENDS_CPU_AOT_SHARED_OBJECT_H_
 #define WEFT_BACKENDS_CPU_AOT_SHARED_OBJECT_H_
 
+#include <functional>
 #include <string>
 
 #include "absl/functional/function_ref.h"
@@ -15,6 +16,9 @@ namespace weft::cpu {
 struct SharedObjectOptions {
   // Looked up in PATH unless it is a path itself: GCC or clang.
   std::string compiler = "c++";
+  // Called with the path of the object before it is at its place; `write_file` is called again
+  // then, and may write another description of the same plans.
+  std::function<absl::Status(const std::string& object)> check;
 };
 
 // The bytes of a shared object with the code of the plan's kernels alone. Errors are those of

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "backends/cpu/threads/parallel.h"
 #include "base/status_macros.h"
 #include "graph/target/target.h"
 #include "lowering/schedule_kernel.h"
@@ -124,8 +125,8 @@ void CopyRuns(const RunCopy& copy, int threads, const char* from, char* to) {
   const int64_t to_step = copy.dims.empty() ? 0 : copy.to.back();
   int64_t lines = 1;
   for (size_t d = 0; d < outer; ++d) lines *= copy.dims[d];
-#pragma omp parallel for num_threads(threads) if (threads > 1 && lines * runs * copy.bytes > kShare)
-  for (int64_t l = 0; l < lines; ++l) {
+  if (lines * runs * copy.bytes <= kShare) threads = 1;
+  ForEach(threads, lines, [&](int64_t l, const TeamMember&) {
     const char* source = from;
     char* target = to;
     int64_t left = l;
@@ -136,7 +137,7 @@ void CopyRuns(const RunCopy& copy, int threads, const char* from, char* to) {
     for (int64_t i = 0; i < runs; ++i) {
       CopyRun(source + i * from_step, copy.bytes, target + i * to_step);
     }
-  }
+  });
 }
 
 }  // namespace weft::cpu

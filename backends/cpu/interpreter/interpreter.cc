@@ -1,12 +1,11 @@
 #include "backends/cpu/interpreter/interpreter.h"
 
-#include <omp.h>
-
 #include <algorithm>
 #include <atomic>
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
+#include "backends/cpu/threads/parallel.h"
 
 namespace weft::cpu {
 namespace {
@@ -335,14 +334,11 @@ bool RunNest(const TileProgram& program, const TileNest& nest, void* const* args
     return worker.inside();
   }
   std::atomic<bool> inside{true};
-#pragma omp parallel num_threads(threads)
-  {
-    const int64_t n = omp_get_num_threads();
-    const int64_t t = omp_get_thread_num();
-    Worker worker(program, nest, args, workspace + t * program.workspace_bytes);
-    worker.Run(nest.items * t / n, nest.items * (t + 1) / n);
+  RunTeam(threads, [&](const TeamMember& member) {
+    Worker worker(program, nest, args, workspace + member.index * program.workspace_bytes);
+    worker.Run(member.Begin(nest.items), member.End(nest.items));
     if (!worker.inside()) inside = false;
-  }
+  });
   return inside;
 }
 

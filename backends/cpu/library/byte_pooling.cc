@@ -1,5 +1,4 @@
 // Maxima of windows of 8-bit integers, by byte_max.h.
-#include <omp.h>
 
 #include <algorithm>
 #include <memory>
@@ -9,6 +8,7 @@
 #include "backends/cpu/kernels/byte_max.h"
 #include "backends/cpu/library/byte_taps.h"
 #include "backends/cpu/library/library_internal.h"
+#include "backends/cpu/threads/parallel.h"
 #include "base/align.h"
 
 namespace weft::cpu {
@@ -54,10 +54,8 @@ class BytePoolingCall : public LibraryCall {
     auto* y = copies_y_ ? scratch + y_at_ : static_cast<uint8_t*>(memory.result);
     const int64_t rows = y_.rows();
     const int64_t shares = (rows + kShareRows - 1) / kShareRows;
-#pragma omp parallel for num_threads(threads_) schedule(dynamic, 1) if (threads_ > 1)
-    for (int64_t s = 0; s < shares; ++s) {
-      auto* offsets =
-          reinterpret_cast<int64_t*>(scratch) + omp_get_thread_num() * kShareRows * panel.taps;
+    ForEachNext(threads_, shares, [&](int64_t s, const TeamMember& member) {
+      auto* offsets = reinterpret_cast<int64_t*>(scratch) + member.index * kShareRows * panel.taps;
       const int64_t row = s * kShareRows;
       ByteMaxPanel part = panel;
       part.offsets = offsets;
@@ -65,7 +63,7 @@ class BytePoolingCall : public LibraryCall {
       part.y = y + row * y_row_;
       taps_.Fill(row, part.rows, offsets);
       run_(part);
-    }
+    });
     if (copies_y_) CopyOut(y, y_, threads_, static_cast<uint8_t*>(memory.result));
     return absl::OkStatus();
   }

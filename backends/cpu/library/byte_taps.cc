@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "backends/cpu/library/library_internal.h"
+#include "backends/cpu/threads/parallel.h"
 
 namespace weft::cpu {
 
@@ -280,10 +281,9 @@ void CopyRows(const uint8_t* x, const ByteRows& rows, const RowCopy& copy, int t
   if (line == 0) return;
   const int64_t lines = rows.rows() / line;
   const int64_t line_bytes = (copy.left + line + copy.right) * copy.depth;
-#pragma omp parallel for num_threads(threads) if (lines * line_bytes > 1 << 14)
-  for (int64_t i = 0; i < lines; ++i) {
+  ForEach(lines * line_bytes > 1 << 14 ? threads : 1, lines, [&](int64_t i, const TeamMember&) {
     CopyLine(x + rows.OffsetOf(i * line), line, stride, rows, copy, to + i * line_bytes);
-  }
+  });
 }
 
 }  // namespace weft::cpu

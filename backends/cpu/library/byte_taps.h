@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "backends/cpu/threads/parallel.h"
 #include "backends/runtime/run_view.h"
 
 namespace weft::cpu {
@@ -108,11 +109,10 @@ void CopyRows(const uint8_t* x, const ByteRows& rows, const RowCopy& copy, int t
 template <typename T>
 void CopyOut(const T* from, const ByteRows& rows, int threads, T* y) {
   const int64_t n = rows.rows();
-#pragma omp parallel for num_threads(threads) if (n * rows.depth > 1 << 14)
-  for (int64_t i = 0; i < n; ++i) {
+  ForEach(n * rows.depth > 1 << 14 ? threads : 1, n, [&](int64_t i, const TeamMember&) {
     T* to = y + rows.OffsetOf(i);
     for (int64_t j = 0; j < rows.depth; ++j) to[j * rows.step] = from[i * rows.depth + j];
-  }
+  });
 }
 
 // The same for elements of 1 or 4 bytes.

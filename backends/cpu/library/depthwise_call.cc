@@ -1,7 +1,5 @@
 #include "backends/cpu/library/depthwise_call.h"
 
-#include <omp.h>
-
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -9,6 +7,7 @@
 
 #include "backends/cpu/library/library_internal.h"
 #include "backends/cpu/library/scratch_plan.h"
+#include "backends/cpu/threads/parallel.h"
 #include "base/align.h"
 
 namespace weft::cpu {
@@ -109,9 +108,8 @@ class DepthwiseCall : public LibraryCall {
 
   void RunShares(const DepthwisePanel& panel, char* y, char* own) const {
     const int64_t shares = (rows_ + kShareRows - 1) / kShareRows;
-#pragma omp parallel for num_threads(threads_) schedule(dynamic, 1) if (threads_ > 1)
-    for (int64_t s = 0; s < shares; ++s) {
-      char* mine = own + omp_get_thread_num() * own_bytes_;
+    ForEachNext(threads_, shares, [&](int64_t s, const TeamMember& member) {
+      char* mine = own + member.index * own_bytes_;
       auto* offsets = reinterpret_cast<int64_t*>(mine + offsets_at_);
       const int64_t row = s * kShareRows;
       DepthwisePanel part = panel;
@@ -128,7 +126,7 @@ class DepthwiseCall : public LibraryCall {
       part.pointers = reinterpret_cast<const uint8_t**>(mine + pointers_at_);
       taps_.Fill(row, part.rows, offsets);
       table_.run(part);
-    }
+    });
   }
 
   const IntegerGemmShape shape_;

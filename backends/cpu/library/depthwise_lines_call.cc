@@ -1,7 +1,5 @@
 #include "backends/cpu/library/depthwise_lines_call.h"
 
-#include <omp.h>
-
 #include <algorithm>
 #include <cstring>
 #include <string>
@@ -10,6 +8,7 @@
 
 #include "backends/cpu/library/library_internal.h"
 #include "backends/cpu/library/scratch_plan.h"
+#include "backends/cpu/threads/parallel.h"
 #include "base/align.h"
 
 namespace weft::cpu {
@@ -135,9 +134,8 @@ class DepthwiseLinesCall : public LibraryCall {
     const int64_t share = std::max<int64_t>(1, kShareResults / width_);
     const int64_t shares = (lines_ + share - 1) / share;
     const ByteWindow& window = shape_.window;
-#pragma omp parallel for num_threads(threads_) schedule(dynamic, 1) if (threads_ > 1)
-    for (int64_t s = 0; s < shares; ++s) {
-      char* mine = own + omp_get_thread_num() * own_bytes_;
+    ForEachNext(threads_, shares, [&](int64_t s, const TeamMember& member) {
+      char* mine = own + member.index * own_bytes_;
       auto* lines = reinterpret_cast<int64_t*>(mine + lines_at_);
       std::fill_n(lines, groups_ * kDepthwiseGroup, ByteTaps::kNoRow);
       DepthwiseLine line = given;
@@ -161,7 +159,7 @@ class DepthwiseLinesCall : public LibraryCall {
         line.y = y + at * y_bytes_;
         table_.run(line);
       }
-    }
+    });
   }
 
   const IntegerGemmShape shape_;

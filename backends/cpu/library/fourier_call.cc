@@ -4,13 +4,13 @@
 // Real numbers of an even length are taken as pairs, half as many complex numbers.
 #include "backends/cpu/library/fourier_call.h"
 
-#include <omp.h>
-
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <utility>
 
 #include "backends/cpu/library/fourier_plan.h"
+#include "backends/cpu/threads/parallel.h"
 #include "base/align.h"
 
 namespace weft::cpu {
@@ -79,17 +79,13 @@ class FourierCall : public LibraryCall {
  private:
   // False if numbers do not fit: what was written is of no use.
   bool RunBlocks(const CallMemory& memory, float* scratch) const {
-    bool fits = true;
+    std::atomic<bool> fits{true};
     const int64_t blocks = (lines_ + table_.lanes - 1) / table_.lanes;
-    const int threads = static_cast<int>(std::clamp<int64_t>(blocks, 1, threads_));
-#pragma omp parallel num_threads(threads) if (threads > 1) reduction(&& : fits)
-    {
-      float* tile = scratch + omp_get_thread_num() * TileFloats(room_);
-#pragma omp for schedule(static)
-      for (int64_t block = 0; block < blocks; ++block) {
-        fits = RunBlock(memory, block * table_.lanes, tile) && fits;
-      }
-    }
+    const int64_t threads = std::clamp<int64_t>(blocks, 1, threads_);
+    ForEach(threads, blocks, [&](int64_t block, const TeamMember& member) {
+      float* tile = scratch + member.index * TileFloats(room_);
+      if (!RunBlock(memory, block * table_.lanes, tile)) fits = false;
+    });
     return fits;
   }
 
@@ -208,62 +204,53 @@ class FourierCall : public LibraryCall {
     float* x = scratch;
     float* y = x + Aligned(2 * room_);
     float* tiles = y + Aligned(2 * room_);
-#pragma omp parallel num_threads(threads_) if (threads_ > 1)
-    {
-      float* tile = tiles + omp_get_thread_num() * TileFloats(LineTile());
-      for (int64_t line = 0; line < lines_; ++line) {
-#pragma omp single
-        fits = Fill(table_.line, 1, memory, line, x) && fits;
-        TransformLine(x, y, tile);
-#pragma omp single
-        Empty(table_.line, 1, memory, line, x);
-      }
+    for (int64_t line = 0; line < lines_; ++line) {
+      fits = Fill(table_.line, 1, memory, line, x) && fits;
+      TransformLine(x, y, tiles);
+      Empty(table_.line, 1, memory, line, x);
     }
     return fits;
   }
 
-  // In place, by all threads; `y` is overwritten.
-  void TransformLine(float* x, float* y, float* tile) const {
+  // In place; `y` is overwritten.
+  void TransformLine(float* x, float* y, float* tiles) const {
     const bool swapped = Swapped();
-    if (plan_.inner() == nullptr) return TransformMatrix(plan_, x, y, tile, swapped);
+    if (plan_.inner() == nullptr) return TransformMatrix(plan_, x, y, tiles, swapped);
     const FourierPlan& inner = *plan_.inner();
-#pragma omp single
-    {
-      table_.line.multiply(x, points_, plan_.chirp(), swapped);
-      Zero(x, points_, inner.length(), 1);
-    }
-    TransformMatrix(inner, x, y, tile, swapped);
-#pragma omp single
+    table_.line.multiply(x, points_, plan_.chirp(), swapped);
+    Zero(x, points_, inner.length(), 1);
+    TransformMatrix(inner, x, y, tiles, swapped);
     table_.line.multiply(x, inner.length(), plan_.spectrum(), swapped);
-    TransformMatrix(inner, x, y, tile, !swapped);
-#pragma omp single
+    TransformMatrix(inner, x, y, tiles, !swapped);
     table_.line.multiply(x, points_, plan_.chirp(), swapped);
   }
 
   // The line as a matrix: its columns, then its rows, which lie in y meanwhile.
-  void TransformMatrix(const FourierPlan& plan, float* x, float* y, float* tile,
+  void TransformMatrix(const FourierPlan& plan, float* x, float* y, float* tiles,
                        bool swapped) const {
     const FourierPlan& columns = *plan.columns();
     const FourierPlan& rows = *plan.rows();
     const int64_t height = columns.length(), width = rows.length(), lanes = table_.lanes;
-    float* other = tile + TileFloats(LineTile()) / 2;
-#pragma omp for schedule(static)
-    for (int64_t at = 0; at < width; at += lanes) {
+    const int64_t tile_floats = TileFloats(LineTile());
+    ForEach(threads_, (width + lanes - 1) / lanes, [&](int64_t block, const TeamMember& member) {
+      const int64_t at = block * lanes;
+      float* tile = tiles + member.index * tile_floats;
       const FourierLines from = Adjacent(x, at, width);
       table_.block.load(from, height, tile);
-      float* result = Transform(columns, tile, other, swapped);
+      float* result = Transform(columns, tile, tile + tile_floats / 2, swapped);
       table_.twiddle(result, height, plan.twiddles() + at * height * 2, swapped);
       table_.block.store(result, height, {}, Adjacent(y, at, width));
-    }
-#pragma omp for schedule(static)
-    for (int64_t at = 0; at < height; at += lanes) {
+    });
+    ForEach(threads_, (height + lanes - 1) / lanes, [&](int64_t block, const TeamMember& member) {
+      const int64_t at = block * lanes;
+      float* tile = tiles + member.index * tile_floats;
       FourierLines from = Adjacent(y, at, height);
       for (int64_t i = 0; i < from.lanes; ++i) from.offsets[i] = (at + i) * width * 2;
       from.step = 2;
       table_.block.load(from, width, tile);
-      float* result = Transform(rows, tile, other, swapped);
+      float* result = Transform(rows, tile, tile + tile_floats / 2, swapped);
       table_.block.store(result, width, {}, Adjacent(x, at, height));
-    }
+    });
   }
 
   // Columns from `at` on of a matrix of pairs with `width` columns.

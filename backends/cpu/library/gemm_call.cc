@@ -1,11 +1,10 @@
 #include "backends/cpu/library/gemm_call.h"
 
-#include <omp.h>
-
 #include <algorithm>
 #include <string>
 #include <utility>
 
+#include "backends/cpu/threads/parallel.h"
 #include "base/align.h"
 
 namespace weft::cpu {
@@ -62,9 +61,10 @@ class GemmCall : public LibraryCall {
     }
     const int threads = static_cast<int>(
         std::min<int64_t>(threads_, by_rows_ ? shape_.rows / 8 + 1 : packed_->panels.size()));
-#pragma omp parallel num_threads(threads) if (threads > 1)
-    RunShare(panel, omp_get_thread_num(), omp_get_num_threads(),
-             room + bias_floats_ + omp_get_thread_num() * kGemmScratchFloats);
+    RunTeam(threads, [&](const TeamMember& member) {
+      RunShare(panel, member.index, member.count,
+               room + bias_floats_ + member.index * kGemmScratchFloats);
+    });
     return absl::OkStatus();
   }
 

@@ -1,7 +1,6 @@
 #include "backends/cpu/library/integer_batch_call.h"
 
 #include <emmintrin.h>
-#include <omp.h>
 
 #include <algorithm>
 #include <string>
@@ -9,6 +8,7 @@
 
 #include "backends/cpu/library/integer_gemm_call.h"
 #include "backends/cpu/library/scratch_plan.h"
+#include "backends/cpu/threads/parallel.h"
 #include "base/align.h"
 
 namespace weft::cpu {
@@ -104,13 +104,10 @@ class IntegerBatchCall : public LibraryCall {
                                    reinterpret_cast<float*>(scratch + finish_at_));
     }
     const auto matrices = static_cast<int64_t>(y_at_.size());
-#pragma omp parallel for collapse(2) num_threads(threads_) schedule(dynamic, 1) if (threads_ > 1)
-    for (int64_t m = 0; m < matrices; ++m) {
-      for (int64_t p = 0; p < panels_; ++p) {
-        RunPanel(job, m, p * panel_columns_,
-                 scratch + own_at_ + omp_get_thread_num() * own_.bytes());
-      }
-    }
+    ForEachNext(threads_, matrices * panels_, [&](int64_t item, const TeamMember& member) {
+      RunPanel(job, item / panels_, item % panels_ * panel_columns_,
+               scratch + own_at_ + member.index * own_.bytes());
+    });
     if (copies_y_) CopyOut(job.y, b_.y, y_bytes_, threads_, memory.result);
     return absl::OkStatus();
   }

@@ -1,7 +1,5 @@
 #include "backends/cpu/library/integer_gemm_call.h"
 
-#include <omp.h>
-
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -9,6 +7,7 @@
 
 #include "backends/cpu/library/library_internal.h"
 #include "backends/cpu/library/scratch_plan.h"
+#include "backends/cpu/threads/parallel.h"
 #include "base/align.h"
 #include "base/status_macros.h"
 
@@ -126,32 +125,30 @@ class IntegerGemmCall : public LibraryCall {
     const int64_t shares = (rows_ + share_rows_ - 1) / share_rows_;
     const int64_t panels = static_cast<int64_t>(packed_->panels.size());
     const int64_t splits = shares >= 2 * threads_ ? 1 : std::min<int64_t>(panels, 2 * threads_);
-#pragma omp parallel for collapse(2) num_threads(threads_) schedule(dynamic, 1) if (threads_ > 1)
-    for (int64_t s = 0; s < shares; ++s) {
-      for (int64_t p = 0; p < splits; ++p) {
-        const int64_t row = s * share_rows_;
-        IntegerPanel part = panel;
-        part.rows = std::min(share_rows_, rows_ - row);
-        if (offsets_.empty()) {
-          int64_t* own = offsets + omp_get_thread_num() * share_rows_ * taps_->taps();
-          taps_->Fill(row, part.rows, own);
-          part.offsets = own;
-        } else {
-          part.x += row * taps_->row_stride();
-          part.offsets = offsets_.data();
-        }
-        for (int64_t i = panels * p / splits; i < panels * (p + 1) / splits; ++i) {
-          const PackedIntegerPanel& columns = packed_->panels[i];
-          packed_->Describe(columns, &part);
-          DescribeNext(i, s == 0, &part);
-          part.start = start + columns.first;
-          const int64_t at = row * y_row_ + columns.first;
-          part.y = y + at * y_bytes_;
-          part.finish = FinishAt(panel.finish, at, columns.first);
-          table_.run(part);
-        }
+    ForEachNext(threads_, shares * splits, [&](int64_t item, const TeamMember& member) {
+      const int64_t s = item / splits, p = item % splits;
+      const int64_t row = s * share_rows_;
+      IntegerPanel part = panel;
+      part.rows = std::min(share_rows_, rows_ - row);
+      if (offsets_.empty()) {
+        int64_t* own = offsets + member.index * share_rows_ * taps_->taps();
+        taps_->Fill(row, part.rows, own);
+        part.offsets = own;
+      } else {
+        part.x += row * taps_->row_stride();
+        part.offsets = offsets_.data();
       }
-    }
+      for (int64_t i = panels * p / splits; i < panels * (p + 1) / splits; ++i) {
+        const PackedIntegerPanel& columns = packed_->panels[i];
+        packed_->Describe(columns, &part);
+        DescribeNext(i, s == 0, &part);
+        part.start = start + columns.first;
+        const int64_t at = row * y_row_ + columns.first;
+        part.y = y + at * y_bytes_;
+        part.finish = FinishAt(panel.finish, at, columns.first);
+        table_.run(part);
+      }
+    });
   }
 
   // The weights of the panel behind panel `i`, which only the first rows find outside of L2.

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "backends/cpu/threads/parallel.h"
 #include "backends/runtime/host_memory.h"
 #include "base/align.h"
 #include "base/status_macros.h"
@@ -207,19 +208,17 @@ absl::StatusOr<std::shared_ptr<const PackedIntegers>> PackIntegers(const Integer
   packed->panels = PanelsFor(view.columns, table);
   packed->sums.assign(AlignUp(view.columns, table.lanes), 0);
   const int64_t n = static_cast<int64_t>(packed->panels.size());
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
-  for (int64_t i = 0; i < n; ++i) {
+  ForEachNext(threads, n, [&](int64_t i, const TeamMember&) {
     PackedIntegerPanel& panel = packed->panels[i];
     PanelPacker(view, table, &panel).Count(&packed->sums[panel.first]);
-  }
+  });
   const int64_t bytes = LayOut(view, table.lanes, &packed->panels);
   packed->memory = AllocateAligned(bytes, profiler::MemoryCategory::kParameter);
   if (packed->memory == nullptr) return absl::ResourceExhaustedError("no memory for weights");
   std::memset(packed->memory->data(), 0, bytes);
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
-  for (int64_t i = 0; i < n; ++i) {
+  ForEachNext(threads, n, [&](int64_t i, const TeamMember&) {
     PanelPacker(view, table, &packed->panels[i]).Fill(packed->memory->data());
-  }
+  });
   return std::shared_ptr<const PackedIntegers>(std::move(packed));
 }
 

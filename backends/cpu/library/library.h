@@ -11,6 +11,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
 #include "absl/types/span.h"
 #include "backends/cpu/kernels/isa.h"
 #include "backends/cpu/kernels/tile_ops.h"
@@ -99,6 +100,9 @@ struct LibraryContext {
   IntegerWeights* integers = nullptr;
   // What products and convolutions of f32 may read instead.
   DnnReading reading;
+  // Held while a call is made, and by calls that use the weights above later. Null: one thread
+  // makes and runs all calls.
+  absl::Mutex* mutex = nullptr;
 };
 
 // The routine of the target that computes an op with results of a dtype: "integer_matmul".

@@ -1,6 +1,5 @@
 // scaled_dot_product_attention: blocks of queries run in parallel, each with memory for one block
 // of keys.
-#include <omp.h>
 
 #include <algorithm>
 #include <cmath>
@@ -8,6 +7,7 @@
 
 #include "backends/cpu/kernels/attention_tile.h"
 #include "backends/cpu/library/library_internal.h"
+#include "backends/cpu/threads/parallel.h"
 #include "base/align.h"
 
 namespace weft::cpu {
@@ -49,16 +49,12 @@ class AttentionCall : public LibraryCall {
     const int64_t items = NumItems();
     const int64_t blocks = NumBlocks();
     const int threads = static_cast<int>(std::min<int64_t>(threads_, items));
-#pragma omp parallel num_threads(threads) if (threads > 1)
-    {
-      float* own = reinterpret_cast<float*>(static_cast<char*>(memory.scratch) +
-                                            bytes_ * omp_get_thread_num());
+    ForEachNext(threads, items, [&](int64_t item, const TeamMember& member) {
+      float* own =
+          reinterpret_cast<float*>(static_cast<char*>(memory.scratch) + bytes_ * member.index);
       // With a causal mask later blocks have more keys, so they start first.
-#pragma omp for schedule(dynamic, 1)
-      for (int64_t item = 0; item < items; ++item) {
-        RunBlock(memory.args, memory.result, item / blocks, blocks - 1 - item % blocks, own);
-      }
-    }
+      RunBlock(memory.args, memory.result, item / blocks, blocks - 1 - item % blocks, own);
+    });
     return absl::OkStatus();
   }
 

@@ -171,15 +171,20 @@ class GuardedCall : public LibraryCall {
     found_[arg] = true;
     constants_[arg] = scans_[arg].Run(constant, context_.isa, context_.threads);
     // The routine reads a copy of these weights.
-    if (arg == 1 && !step_.load && context_.panels->Has(step_.constant_keys[arg]) &&
-        CoversItsMemory(step_.args[arg])) {
+    if (arg == 1 && !step_.load && IsPacked(arg) && CoversItsMemory(step_.args[arg])) {
       ReleaseMappedPages(constant, step_.args[arg].numel() * static_cast<int64_t>(sizeof(float)));
     }
     return constants_[arg];
   }
 
+  bool IsPacked(int arg) const {
+    const absl::MutexLockMaybe lock(context_.mutex);
+    return context_.panels->Has(step_.constant_keys[arg]);
+  }
+
   absl::Status RunPlain(const CallMemory& memory) {
     if (plain_ == nullptr) {
+      const absl::MutexLockMaybe lock(context_.mutex);
       WEFT_ASSIGN_OR_RETURN(plain_, MakePlainCall(step_, context_));
       plain_scratch_ =
           AllocateAligned(plain_->scratch_bytes(), profiler::MemoryCategory::kTemporary);

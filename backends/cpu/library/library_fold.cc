@@ -1,6 +1,5 @@
 // col2im: each element of the blocks is added to its place. A plane, or some rows of one, is a
 // task, so that each sum is added up by one thread, in one order.
-#include <omp.h>
 
 #include <algorithm>
 #include <cstring>
@@ -10,6 +9,7 @@
 #include "backends/cpu/kernels/sample_tile.h"
 #include "backends/cpu/library/library_internal.h"
 #include "backends/cpu/library/routine_ops.h"
+#include "backends/cpu/threads/parallel.h"
 
 namespace weft::cpu {
 namespace {
@@ -59,8 +59,7 @@ class FoldCall : public LibraryCall {
   absl::Status Run(const CallMemory& memory) override {
     const int64_t items = s_.batches * s_.channels * parts_;
     const int threads = static_cast<int>(std::min<int64_t>(threads_, items));
-#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
-    for (int64_t item = 0; item < items; ++item) {
+    ForEach(threads, items, [&](int64_t item, const TeamMember&) {
       const int64_t plane = item / parts_, part = item % parts_;
       const int64_t size = s_.dims[0].size;
       Task task;
@@ -72,7 +71,7 @@ class FoldCall : public LibraryCall {
       const int64_t row = plane_ / size;
       std::memset(task.y + task.first * row, 0, (task.last - task.first) * row * 4);
       AddDim(task, 0, 0, 0, 0);
-    }
+    });
     return absl::OkStatus();
   }
 

@@ -6,6 +6,7 @@
 
 #include "backends/cpu/library/gemm_call.h"
 #include "backends/cpu/library/library_internal.h"
+#include "backends/cpu/threads/host_loop.h"
 #include "base/status_macros.h"
 
 namespace weft::cpu {
@@ -136,7 +137,8 @@ bool IsFaster(const GemmShape& shape, const DnnConstant& constant, const Library
   // A panel with few columns, or a short depth, is mostly overhead.
   constexpr int64_t kLeastColumns = 16;
   constexpr int64_t kLeastLength = 32;
-  if (!HasDnn()) return true;
+  // A host's loop runs kernels of ours alone: oneDNN has one thread then.
+  if (!HasDnn() || (context.threads > 1 && HasHostLoop())) return true;
   if (shape.weights.columns < kLeastColumns || shape.weights.length() < kLeastLength) return false;
   const int64_t most = shape.weights.taps == 1 ? kMostRows : kMostRowsOfTaps;
   return shape.rows <= most || context.panels->Has(constant.key);

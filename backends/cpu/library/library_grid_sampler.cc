@@ -2,7 +2,6 @@
 //
 // Images of many channels are read by vectors of channels: as they are, if their channels lie side
 // by side, else from a copy, if so many points read it that it pays.
-#include <omp.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -13,6 +12,7 @@
 #include "backends/cpu/kernels/sample_tile.h"
 #include "backends/cpu/library/library_internal.h"
 #include "backends/cpu/library/routine_ops.h"
+#include "backends/cpu/threads/parallel.h"
 
 namespace weft::cpu {
 namespace {
@@ -62,19 +62,15 @@ class GridSamplerCall : public LibraryCall {
     const int64_t blocks = (s_.points + kSamplePoints - 1) / kSamplePoints;
     const int threads = static_cast<int>(std::min<int64_t>(threads_, s_.batches * blocks));
     const int64_t images = s_.vectors.pixels > 0 ? s_.vectors.images : s_.batches;
-#pragma omp parallel num_threads(threads) if (threads > 1)
-    {
-      float* tile = static_cast<float*>(memory.scratch) + CopiedFloats() +
-                    omp_get_thread_num() * TileFloats();
-      for (int64_t batch = 0; batch < s_.batches; batch += images) {
-        const int64_t count = std::min(images, s_.batches - batch);
-        if (s_.vectors.pixels > 0) CopyImages(memory, batch, count);
-#pragma omp for schedule(static)
-        for (int64_t item = 0; item < count * blocks; ++item) {
-          const int64_t image = item / blocks;
-          RunBlock(memory, batch + image, image, item % blocks * kSamplePoints, tile);
-        }
-      }
+    float* const tiles = static_cast<float*>(memory.scratch) + CopiedFloats();
+    for (int64_t batch = 0; batch < s_.batches; batch += images) {
+      const int64_t count = std::min(images, s_.batches - batch);
+      if (s_.vectors.pixels > 0) CopyImages(memory, batch, count, threads);
+      ForEach(threads, count * blocks, [&](int64_t item, const TeamMember& member) {
+        const int64_t image = item / blocks;
+        RunBlock(memory, batch + image, image, item % blocks * kSamplePoints,
+                 tiles + member.index * TileFloats());
+      });
     }
     return absl::OkStatus();
   }
@@ -86,10 +82,9 @@ class GridSamplerCall : public LibraryCall {
   int64_t Vectors() const { return (s_.channels + s_.table->lanes - 1) / s_.table->lanes; }
 
   // Copies images [batch, batch + count) to the scratch memory, vector by vector.
-  void CopyImages(const CallMemory& memory, int64_t batch, int64_t count) const {
+  void CopyImages(const CallMemory& memory, int64_t batch, int64_t count, int threads) const {
     const int64_t lanes = s_.table->lanes;
-#pragma omp for schedule(static)
-    for (int64_t item = 0; item < count * Vectors(); ++item) {
+    ForEach(threads, count * Vectors(), [&](int64_t item, const TeamMember&) {
       const int64_t image = item / Vectors();
       const int64_t vector = item % Vectors();
       s_.table->pack_pixels(static_cast<const float*>(memory.args[0]) +
@@ -99,7 +94,7 @@ class GridSamplerCall : public LibraryCall {
                             static_cast<float*>(memory.scratch) + image * s_.vectors.floats +
                                 vector * s_.vectors.step,
                             lanes);
-    }
+    });
   }
 
   // Those of points [first, first + count) of a batch; zeros follow.

@@ -9,8 +9,10 @@
 #include <utility>
 #include <vector>
 
+#include "absl/synchronization/mutex.h"
 #include "backends/cpu/kernels/integer_range.h"
 #include "backends/cpu/library/library_internal.h"
+#include "backends/cpu/threads/parallel.h"
 #include "base/align.h"
 #include "base/status_macros.h"
 
@@ -39,17 +41,15 @@ bool IsCompact(const RunView& view) {
 Range RangeOf(const void* data, int64_t elements) {
   Range range;
   const auto* values = static_cast<const int32_t*>(data);
-  int32_t low = 0;
-  int32_t high = 0;
-#pragma omp parallel for reduction(min : low) reduction(max : high) if (elements > 1 << 16)
-  for (int64_t at = 0; at < elements; at += 4096) {
+  absl::Mutex mutex;
+  RunTeam(elements > 1 << 16 ? ScopeThreads() : 1, [&](const TeamMember& member) {
+    const int64_t begin = member.Begin(elements);
     int32_t least = 0, most = 0;
-    RangeOfI32(values + at, std::min<int64_t>(4096, elements - at), &least, &most);
-    low = std::min(low, least);
-    high = std::max(high, most);
-  }
-  range.low = low;
-  range.high = high;
+    RangeOfI32(values + begin, member.End(elements) - begin, &least, &most);
+    absl::MutexLock lock(&mutex);
+    range.low = std::min<int64_t>(range.low, least);
+    range.high = std::max<int64_t>(range.high, most);
+  });
   return range;
 }
 
@@ -146,17 +146,19 @@ class FloatCall : public LibraryCall {
     char* rest = reinterpret_cast<char*>(y) + AlignUp(4 * results_, kCacheLine);
     const auto* given = static_cast<const int32_t*>(memory.args[0]);
     auto* sums = static_cast<int32_t*>(memory.result);
-#pragma omp parallel for if (elements_ > 1 << 16)
-    for (int64_t i = 0; i < elements_; ++i) x[i] = static_cast<float>(given[i]);
+    const auto threads = [](int64_t n) { return n > 1 << 16 ? ScopeThreads() : 1; };
+    RunTeam(threads(elements_), [&](const TeamMember& member) {
+      const int64_t end = member.End(elements_);
+      for (int64_t i = member.Begin(elements_); i < end; ++i) x[i] = static_cast<float>(given[i]);
+    });
     for (size_t k = 0; k < ops_.size(); ++k) {
       void* const slots[] = {x + ops_[k].offset, nullptr, nullptr, y};
       WEFT_RETURN_IF_ERROR(ops_[k].op->Run(slots, rest));
       const uint32_t keep = k == 0 ? 0u : ~0u;
-#pragma omp parallel for if (results_ > 1 << 16)
-      for (int64_t i = 0; i < results_; ++i) {
+      ForEach(threads(results_), results_, [&](int64_t i, const TeamMember&) {
         const uint32_t before = static_cast<uint32_t>(sums[i]) & keep;
         sums[i] = static_cast<int32_t>(before + static_cast<uint32_t>(static_cast<int32_t>(y[i])));
-      }
+      });
     }
     return absl::OkStatus();
   }

@@ -1,5 +1,4 @@
 // observe: the statistics of a calibration, in one or two passes over the elements.
-#include <omp.h>
 
 #include <algorithm>
 #include <cmath>
@@ -9,8 +8,10 @@
 #include <memory>
 #include <optional>
 
+#include "absl/synchronization/mutex.h"
 #include "backends/cpu/library/library_internal.h"
 #include "backends/cpu/library/routine_ops.h"
+#include "backends/cpu/threads/parallel.h"
 
 namespace weft::cpu {
 namespace {
@@ -53,19 +54,21 @@ Extrema ExtremaOf(const float* x, int64_t n) {
   return finite;
 }
 
+Extrema ExtremaOf(const float* x, int64_t n, int threads) {
+  absl::Mutex mutex;
+  Extrema all;
+  RunTeam(threads, [&](const TeamMember& member) {
+    const int64_t begin = member.Begin(n);
+    const Extrema own = ExtremaOf(x + begin, member.End(n) - begin);
+    absl::MutexLock lock(&mutex);
+    all.Take(own);
+  });
+  return all;
+}
+
 int ThreadsFor(int64_t n, int threads) {
   return static_cast<int>(std::clamp<int64_t>(n / kElementsOfAThread, 1, threads));
 }
-
-// The part of n elements that a thread of the team has.
-struct Part {
-  explicit Part(int64_t n) {
-    const int64_t team = omp_get_num_threads(), me = omp_get_thread_num();
-    begin = n * me / team;
-    end = n * (me + 1) / team;
-  }
-  int64_t begin, end;
-};
 
 // --- Extrema ------------------------------------------------------------------
 
@@ -89,19 +92,11 @@ class ObserveExtremaCall : public LibraryCall {
     float* result = static_cast<float*>(memory.result);
     const int64_t n = s_.channels;
     if (n == 1 && s_.outer == 1) {
-      Extrema all;
-#pragma omp parallel num_threads(threads_) if (threads_ > 1)
-      {
-        const Part part(s_.inner);
-        const Extrema mine = ExtremaOf(x + part.begin, part.end - part.begin);
-#pragma omp critical(weft_observe)
-        all.Take(mine);
-      }
-      Store(all, state, result, 0);
+      Store(ExtremaOf(x, s_.inner, threads_), state, result, 0);
       return absl::OkStatus();
     }
-#pragma omp parallel for schedule(static) num_threads(threads_) if (threads_ > 1)
-    for (int64_t c = 0; c < n; ++c) Store(OfChannel(x, c), state, result, c);
+    ForEach(threads_, n,
+            [&](int64_t c, const TeamMember&) { Store(OfChannel(x, c), state, result, c); });
     return absl::OkStatus();
   }
 
@@ -200,25 +195,15 @@ class ObserveHistogramCall : public LibraryCall {
       return absl::UnimplementedError("a state with NaN");
     }
     if (result != state) std::memcpy(result, state, kState * sizeof(double));
-    Extrema batch;
-    double least = old_least, largest = old_largest;
-#pragma omp parallel num_threads(threads_) if (threads_ > 1)
-    {
-      const Part part(n_);
-      const Extrema mine = ExtremaOf(x + part.begin, part.end - part.begin);
-#pragma omp critical(weft_observe)
-      batch.Take(mine);
-#pragma omp barrier
-#pragma omp single
-      {
-        least = std::min<double>(old_least, batch.least);
-        largest = std::max<double>(old_largest, batch.largest);
-        std::fill(tables, tables + threads_ * kTables * kBins, 0);
-      }
-      int64_t* table = tables + omp_get_thread_num() * kTables * kBins;
-      if (!batch.empty()) Count(x, part, Bins(least, largest), table);
-    }
+    const Extrema batch = ExtremaOf(x, n_, threads_);
     if (batch.empty()) return absl::OkStatus();
+    const double least = std::min<double>(old_least, batch.least);
+    const double largest = std::max<double>(old_largest, batch.largest);
+    std::fill(tables, tables + threads_ * kTables * kBins, 0);
+    RunTeam(threads_, [&](const TeamMember& member) {
+      Count(x, member.Begin(n_), member.End(n_), Bins(least, largest),
+            tables + member.index * kTables * kBins);
+    });
     if (least != old_least || largest != old_largest) Widen(Bins(least, largest), result);
     Add(tables, result);
     result[0] = least;
@@ -230,8 +215,8 @@ class ObserveHistogramCall : public LibraryCall {
   // Neighbours, which are often equal, count in different tables.
   static constexpr int kTables = 2;
 
-  static void Count(const float* x, const Part& part, const Bins& bins, int64_t* table) {
-    for (int64_t i = part.begin; i < part.end; ++i) {
+  static void Count(const float* x, int64_t begin, int64_t end, const Bins& bins, int64_t* table) {
+    for (int64_t i = begin; i < end; ++i) {
       const float v = x[i];
       if (std::isfinite(v)) ++table[i % kTables * kBins + bins.Of(v)];
     }

@@ -1,6 +1,5 @@
 // cumsum and cumprod. A line is scanned in its order, as the op defines it, so that results do not
 // depend on the number of threads.
-#include <omp.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -10,6 +9,7 @@
 #include "backends/cpu/library/library_internal.h"
 #include "backends/cpu/library/lines.h"
 #include "backends/cpu/library/routine_ops.h"
+#include "backends/cpu/threads/parallel.h"
 
 namespace weft::cpu {
 namespace {
@@ -62,8 +62,7 @@ class ScanCall : public LibraryCall {
   absl::Status Run(const CallMemory& memory) override {
     const auto* x = static_cast<const T*>(memory.args[0]);
     auto* y = static_cast<T*>(memory.result);
-#pragma omp parallel for schedule(static) num_threads(threads_) if (threads_ > 1)
-    for (int64_t task = 0; task < s_.lines.outer * groups_; ++task) {
+    ForEach(threads_, s_.lines.outer * groups_, [&](int64_t task, const TeamMember&) {
       const int64_t beside = task % groups_ * kBeside;
       const int64_t begin = task / groups_ * s_.lines.size * s_.lines.inner + beside;
       if (s_.lines.inner == 1) {
@@ -72,7 +71,7 @@ class ScanCall : public LibraryCall {
         ScanLines<T, product, kBeside>(s_, x + begin, y + begin,
                                        std::min<int64_t>(kBeside, s_.lines.inner - beside));
       }
-    }
+    });
     return absl::OkStatus();
   }
 

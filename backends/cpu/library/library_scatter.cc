@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "backends/cpu/library/library_internal.h"
 #include "backends/cpu/library/routine_ops.h"
+#include "backends/cpu/threads/parallel.h"
 #include "base/status_macros.h"
 
 namespace weft::cpu {
@@ -174,11 +175,10 @@ class ScatterCall : public LibraryCall {
   void CopySelf(const char* x, char* y) const {
     const int64_t bytes = s_.numel * s_.bytes;
     const auto parts = static_cast<int>(std::clamp<int64_t>(bytes >> 20, 1, threads_));
-#pragma omp parallel for schedule(static) num_threads(parts) if (parts > 1)
-    for (int part = 0; part < parts; ++part) {
-      const int64_t begin = bytes * part / parts;
-      std::memcpy(y + begin, x + begin, bytes * (part + 1) / parts - begin);
-    }
+    RunTeam(parts, [&](const TeamMember& member) {
+      const int64_t begin = member.Begin(bytes);
+      std::memcpy(y + begin, x + begin, member.End(bytes) - begin);
+    });
   }
 
   const ScatterShape s_;

@@ -1,6 +1,5 @@
 // sort and topk: elements become unsigned keys in their order, and the keys of a line are sorted
 // with the positions that break ties.
-#include <omp.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -11,6 +10,7 @@
 #include "backends/cpu/library/library_internal.h"
 #include "backends/cpu/library/lines.h"
 #include "backends/cpu/library/routine_ops.h"
+#include "backends/cpu/threads/parallel.h"
 
 namespace weft::cpu {
 namespace {
@@ -126,9 +126,8 @@ class SortCall : public LibraryCall {
     auto* positions = static_cast<int64_t*>(memory.results[1]);
     auto* scratch = static_cast<Item*>(memory.scratch);
     const int64_t lines = s_.lines.outer * s_.lines.inner;
-#pragma omp parallel for schedule(static) num_threads(threads_) if (threads_ > 1)
-    for (int64_t line = 0; line < lines; ++line) {
-      Item* items = scratch + omp_get_thread_num() * ItemsOfThread();
+    ForEach(threads_, lines, [&](int64_t line, const TeamMember& member) {
+      Item* items = scratch + member.index * ItemsOfThread();
       const int64_t o = line / s_.lines.inner, i = line % s_.lines.inner;
       const char* from = x + (o * s_.lines.size * s_.lines.inner + i) * s_.bytes;
       Order(from, items);
@@ -140,7 +139,7 @@ class SortCall : public LibraryCall {
         }
         if (positions != nullptr) positions[to] = at;
       }
-    }
+    });
     return absl::OkStatus();
   }
 

@@ -4,7 +4,6 @@
 // kernel reach them, each from a pixel at a constant distance. So a phase is a convolution of
 // stride 1 with these elements as its taps. The image is copied with its channels side by side,
 // unless they lie so; sums are rows of channels, and are transposed into the result at the end.
-#include <omp.h>
 
 #include <algorithm>
 #include <limits>
@@ -18,6 +17,7 @@
 #include "backends/cpu/library/library_internal.h"
 #include "backends/cpu/library/panel_weights.h"
 #include "backends/cpu/library/scratch_plan.h"
+#include "backends/cpu/threads/parallel.h"
 #include "base/align.h"
 
 namespace weft::cpu {
@@ -99,16 +99,12 @@ class TransposedCall : public LibraryCall {
     float* const sums = reinterpret_cast<float*>(base + sums_at_);
     // The row behind all others is that of results that no pixel reaches.
     std::fill_n(sums + s_.points * s_.sum_row(), s_.sum_row(), 0.0f);
-#pragma omp parallel num_threads(threads_) if (threads_ > 1)
-    {
-      float* tile =
-          reinterpret_cast<float*>(base + tiles_at_) + omp_get_thread_num() * kGemmScratchFloats;
-      for (int64_t b = 0; b < s_.batches; ++b) {
-        const float* image = x + b * s_.x_batch;
-        if (s_.copies) Copy(image, copy);
-        Multiply(s_.copies ? copy : image, sums, tile);
-        Store(sums, y + b * s_.y_batch);
-      }
+    float* const tiles = reinterpret_cast<float*>(base + tiles_at_);
+    for (int64_t b = 0; b < s_.batches; ++b) {
+      const float* image = x + b * s_.x_batch;
+      if (s_.copies) Copy(image, copy);
+      Multiply(s_.copies ? copy : image, sums, tiles);
+      Store(sums, y + b * s_.y_batch);
     }
     return absl::OkStatus();
   }
@@ -132,18 +128,18 @@ class TransposedCall : public LibraryCall {
     const int64_t lanes = s_.sample->lanes;
     const int64_t channels = s_.groups * s_.depth;
     const int64_t vectors = s_.x_row() / lanes;
-#pragma omp for schedule(static)
-    for (int64_t v = 0; v < vectors; ++v) {
+    ForEach(threads_, vectors, [&](int64_t v, const TeamMember&) {
       s_.sample->pack_pixels(image + v * lanes * s_.x_channel, s_.x_channel,
                              std::min(lanes, channels - v * lanes), s_.pixels, to + v * lanes,
                              s_.x_row());
-    }
+    });
   }
 
-  void Multiply(const float* image, float* sums, float* tile) const {
+  void Multiply(const float* image, float* sums, float* tiles) const {
     const int64_t n = static_cast<int64_t>(items_.size());
-#pragma omp for schedule(dynamic, 1)
-    for (int64_t i = 0; i < n; ++i) RunItem(items_[i], image, sums, tile);
+    ForEachNext(threads_, n, [&](int64_t i, const TeamMember& member) {
+      RunItem(items_[i], image, sums, tiles + member.index * kGemmScratchFloats);
+    });
   }
 
   void RunItem(const TransposedItem& item, const float* image, float* sums, float* tile) const {
@@ -173,8 +169,7 @@ class TransposedCall : public LibraryCall {
     const int64_t lanes = s_.sample->lanes;
     const int64_t channels = s_.groups * s_.columns;
     const int64_t blocks = (s_.points + kSamplePoints - 1) / kSamplePoints;
-#pragma omp for schedule(static)
-    for (int64_t i = 0; i < blocks; ++i) {
+    ForEach(threads_, blocks, [&](int64_t i, const TeamMember&) {
       const int64_t first = i * kSamplePoints;
       const SampleTaps taps = {1, kSamplePoints, s_.places.data() + first, ones_.data(), nullptr};
       for (int64_t c = 0; c < channels; c += lanes) {
@@ -183,7 +178,7 @@ class TransposedCall : public LibraryCall {
                                  y + first * s_.y_point + c * s_.y_channel, s_.y_channel,
                                  s_.y_point);
       }
-    }
+    });
   }
 
   const TransposedShape s_;

@@ -1,11 +1,13 @@
 #include "backends/cpu/library/magnitude.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstring>
 #include <utility>
 
 #include "backends/cpu/kernels/magnitude_tile.h"
+#include "backends/cpu/threads/parallel.h"
 
 namespace weft::cpu {
 namespace {
@@ -49,9 +51,8 @@ float MagnitudeScan::Run(const void* data, Isa isa, int threads) const {
   const int64_t chunks = (inner.size + kChunk - 1) / kChunk;
   const int64_t items = rows * chunks;
   const bool parallel = threads > 1 && rows * inner.size > 8 * kChunk;
-  float most = 0;
-#pragma omp parallel for num_threads(threads) reduction(max : most) if (parallel)
-  for (int64_t item = 0; item < items; ++item) {
+  std::atomic<float> most{0};
+  ForEach(parallel ? threads : 1, items, [&](int64_t item, const TeamMember&) {
     int64_t row = item / chunks;
     const int64_t from = item % chunks * kChunk;
     int64_t offset = from * inner.stride;
@@ -59,8 +60,11 @@ float MagnitudeScan::Run(const void* data, Isa isa, int threads) const {
       offset += row % loops_[i].size * loops_[i].stride;
       row /= loops_[i].size;
     }
-    most = std::max(most, scan(first + offset, inner.stride, std::min(kChunk, inner.size - from)));
-  }
+    const float found = scan(first + offset, inner.stride, std::min(kChunk, inner.size - from));
+    float before = most;
+    while (before < found && !most.compare_exchange_weak(before, found)) {
+    }
+  });
   return most;
 }
 

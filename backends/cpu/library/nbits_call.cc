@@ -1,7 +1,5 @@
 #include "backends/cpu/library/nbits_call.h"
 
-#include <omp.h>
-
 #include <algorithm>
 #include <cstring>
 #include <limits>
@@ -10,6 +8,7 @@
 #include <vector>
 
 #include "backends/cpu/library/panel_weights.h"
+#include "backends/cpu/threads/parallel.h"
 #include "base/align.h"
 #include "graph/tensor/tensor.h"
 
@@ -149,18 +148,16 @@ class NbitsCall : public LibraryCall {
       rows.x_row = format_.groups * x_group_;
     }
     const int shares = static_cast<int>(std::min<int64_t>(threads_, blocks_));
-#pragma omp parallel num_threads(shares) if (shares > 1)
-    {
-      const int64_t share = omp_get_thread_num();
-      const int64_t first = blocks_ * share / omp_get_num_threads();
-      const int64_t last = blocks_ * (share + 1) / omp_get_num_threads();
+    RunTeam(shares, [&](const TeamMember& member) {
+      const int64_t first = member.Begin(blocks_);
+      const int64_t last = member.End(blocks_);
       NbitsRows own = rows;
       own.block = packed + first * format_.block_bytes;
       own.columns = std::min(shape_.columns, last * lanes_) - first * lanes_;
       own.bias = bias == nullptr ? nullptr : bias + first * lanes_;
       own.y = y + first * lanes_;
       tables_.nbits.run(format_, own);
-    }
+    });
   }
 
   // Groups of whole words, with zeros behind their last elements.
@@ -180,19 +177,17 @@ class NbitsCall : public LibraryCall {
                  float* y) const {
     const int count = static_cast<int>(panels_.size());
     const int shares = std::min(threads_, count);
-#pragma omp parallel num_threads(shares) if (shares > 1)
-    {
-      const int64_t share = omp_get_thread_num();
-      const int64_t first = count * share / omp_get_num_threads();
-      const int64_t last = count * (share + 1) / omp_get_num_threads();
-      float* own = scratch + share * share_floats_;
+    RunTeam(shares, [&](const TeamMember& member) {
+      const int64_t first = member.Begin(count);
+      const int64_t last = member.End(count);
+      float* own = scratch + member.index * share_floats_;
       for (int64_t row = 0; row < shape_.rows; row += per_chunk_) {
         const int64_t rows = std::min(per_chunk_, shape_.rows - row);
         for (int64_t p = first; p < last; ++p) {
           RunPanel(panels_[p], row, rows, packed, bias, x, own, y);
         }
       }
-    }
+    });
   }
 
   // The end of the part of the depth that begins at `from`: whole groups, or a part of one.
@@ -281,10 +276,9 @@ int64_t NbitsBytes(const NbitsShape& shape, const NbitsFormat& format, int64_t l
 void PackNbits(const NbitsShape& shape, const NbitsFormat& format, int64_t lanes,
                const NbitsSource& from, int threads, uint8_t* to) {
   const int64_t blocks = (shape.columns + lanes - 1) / lanes;
-#pragma omp parallel for num_threads(threads) if (threads > 1)
-  for (int64_t b = 0; b < blocks; ++b) {
+  ForEach(threads, blocks, [&](int64_t b, const TeamMember&) {
     PackBlock(shape, format, lanes, b * lanes, from, to + b * format.block_bytes);
-  }
+  });
 }
 
 std::unique_ptr<LibraryCall> MakeNbitsPanelCall(const NbitsShape& shape,

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "backends/cpu/threads/parallel.h"
 #include "backends/runtime/host_memory.h"
 #include "base/align.h"
 #include "base/mapped_memory.h"
@@ -91,10 +92,9 @@ std::shared_ptr<const PackedPanels> PanelWeights::Get(int64_t key, const WeightV
   packed->num_floats = floats;
   const float* data = view.load ? static_cast<const float*>(view.load()) : view.data;
   const int64_t n = static_cast<int64_t>(packed->panels.size());
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
-  for (int64_t i = 0; i < n; ++i) {
+  ForEachNext(threads, n, [&](int64_t i, const TeamMember&) {
     PackPanel(view, data, packed->panels[i], table, to + packed->panels[i].offset);
-  }
+  });
   if (!view.load && view.column > 0 && view.step > 0) {
     ReleaseMappedPages(data, view.columns * view.length() * static_cast<int64_t>(sizeof(float)));
   }

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "backends/cpu/library/library_internal.h"
+#include "backends/cpu/threads/parallel.h"
 
 namespace weft::cpu {
 namespace {
@@ -56,8 +57,7 @@ class PlainQuantizedCall : public LibraryCall {
     const int64_t n = y.numel();
     auto* sums = static_cast<int32_t*>(memory.result);
     const bool matmul = step_.op == RoutineOp::kMatmulInteger;
-#pragma omp parallel for num_threads(threads_) if (n > 1 << 10)
-    for (int64_t i = 0; i < n; ++i) {
+    ForEach(n > 1 << 10 ? threads_ : 1, n, [&](int64_t i, const TeamMember&) {
       std::vector<int64_t> at(y.rank());
       int64_t offset = 0;
       int64_t left = i;
@@ -67,7 +67,7 @@ class PlainQuantizedCall : public LibraryCall {
         offset += at[d] * y.strides[d];
       }
       sums[offset] = static_cast<int32_t>(matmul ? Product(at) : Window(at));
-    }
+    });
     return absl::OkStatus();
   }
 

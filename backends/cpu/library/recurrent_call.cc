@@ -4,12 +4,11 @@
 // A task multiplies the inputs of many time steps at once, then takes these steps one by one.
 #include "backends/cpu/library/recurrent_call.h"
 
-#include <omp.h>
-
 #include <algorithm>
 #include <limits>
 #include <utility>
 
+#include "backends/cpu/threads/parallel.h"
 #include "base/align.h"
 
 namespace weft::cpu {
@@ -61,20 +60,9 @@ struct Task {
   std::vector<int64_t> from, offsets;
 };
 
-// The threads of one task.
-struct Member {
-  int64_t index = 0;
-  int64_t count = 1;
+// One of those that share a task.
+struct Member : public TeamMember {
   float* tile = nullptr;
-
-  void Meet() const {
-    if (count > 1) {
-#pragma omp barrier
-    }
-  }
-  // The part of `n` things that this thread does.
-  int64_t Begin(int64_t n) const { return n * index / count; }
-  int64_t End(int64_t n) const { return n * (index + 1) / count; }
 };
 
 class RecurrentCall : public LibraryCall {
@@ -112,23 +100,15 @@ class RecurrentCall : public LibraryCall {
     Floats floats(static_cast<float*>(memory.scratch));
     Place(floats);
     for (int64_t d = 0; d < s_.directions; ++d) Prepare(memory, d, &directions_[d]);
-    const int threads = shares_ ? threads_ : std::min<int>(threads_, tasks_.size());
-#pragma omp parallel num_threads(threads) if (threads > 1)
-    {
-      const int thread = omp_get_thread_num();
-      Member member;
-      member.tile = tiles_[thread];
-      if (shares_) {
-        member.index = thread;
-        member.count = omp_get_num_threads();
-        for (const Task& task : tasks_) RunTask(memory, task, member);
-      } else {
-        const int64_t n = static_cast<int64_t>(tasks_.size());
-#pragma omp for schedule(dynamic, 1)
-        for (int64_t t = 0; t < n; ++t) {
-          RunTask(memory, tasks_[t], member);
-        }
-      }
+    if (shares_) {
+      RunMeetingTeam(threads_, [&](const TeamMember& member) {
+        for (const Task& task : tasks_) RunTask(memory, task, {member, tiles_[member.index]});
+      });
+    } else {
+      const auto n = static_cast<int64_t>(tasks_.size());
+      ForEachNext(std::min<int64_t>(threads_, n), n, [&](int64_t t, const TeamMember& member) {
+        RunTask(memory, tasks_[t], {TeamMember(), tiles_[member.index]});
+      });
     }
     return absl::OkStatus();
   }

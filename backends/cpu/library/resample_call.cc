@@ -2,12 +2,11 @@
 // operand are resampled in their own dims once, and kept while slabs of the result add them up.
 #include "backends/cpu/library/resample_call.h"
 
-#include <omp.h>
-
 #include <algorithm>
 #include <cstring>
 #include <string>
 
+#include "backends/cpu/threads/parallel.h"
 #include "base/align.h"
 
 namespace weft::cpu {
@@ -143,21 +142,17 @@ class ResampleCall : public LibraryCall {
     const int threads = static_cast<int>(std::min<int64_t>(threads_, items));
     const float* x = static_cast<const float*>(memory.args[0]);
     float* y = static_cast<float*>(memory.result);
-#pragma omp parallel num_threads(threads) if (threads > 1)
-    {
-      float* tile = static_cast<float*>(memory.scratch) + omp_get_thread_num() * TileFloats();
-#pragma omp for schedule(static)
-      for (int64_t item = 0; item < items; ++item) {
-        const int64_t o = item / parts_, part = item % parts_;
-        const float* from = x + o * axis_.in * x_slab_;
-        float* to = y + o * axis_.out * y_slab_;
-        if (!lines_.empty()) {
-          lines_[0].Run(from, to);
-        } else {
-          RunSlabs(from, axis_.out * part / parts_, axis_.out * (part + 1) / parts_, to, tile);
-        }
+    ForEach(threads, items, [&](int64_t item, const TeamMember& member) {
+      const int64_t o = item / parts_, part = item % parts_;
+      const float* from = x + o * axis_.in * x_slab_;
+      float* to = y + o * axis_.out * y_slab_;
+      if (!lines_.empty()) {
+        lines_[0].Run(from, to);
+      } else {
+        float* tile = static_cast<float*>(memory.scratch) + member.index * TileFloats();
+        RunSlabs(from, axis_.out * part / parts_, axis_.out * (part + 1) / parts_, to, tile);
       }
-    }
+    });
     return absl::OkStatus();
   }
 
@@ -247,15 +242,14 @@ class ResampleMoveCall : public LibraryCall {
     char* y = static_cast<char*>(memory.result);
     const ResampleAxis& last = axes_.back();
     const int threads = static_cast<int>(std::min<int64_t>(threads_, rows_));
-#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
-    for (int64_t row = 0; row < rows_; ++row) {
+    ForEach(threads, rows_, [&](int64_t row, const TeamMember&) {
       const char* from = x + SourceOf(row) * last.in * bytes_;
       char* to = y + row * last.out * bytes_;
       for (const Piece& piece : pieces_) {
         std::memcpy(to + piece.to * bytes_, from + piece.from * bytes_, piece.count * bytes_);
       }
       if (pieces_.empty()) MoveRow(from, to);
-    }
+    });
     return absl::OkStatus();
   }
 

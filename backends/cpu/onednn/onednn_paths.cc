@@ -8,6 +8,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "backends/cpu/onednn/onednn_internal.h"
 #include "backends/cpu/onednn/weight_facts.h"
+#include "backends/cpu/threads/parallel.h"
 #include "backends/runtime/host_memory.h"
 #include "base/mapped_memory.h"
 
@@ -124,8 +125,7 @@ void Split(const DnnMove& move) {
   const char* in = static_cast<const char*>(move.from.get_data_handle());
   char* out = static_cast<char*>(move.to.get_data_handle());
   const int64_t rows = elements / n;
-#pragma omp parallel for if (elements > 1 << 14)
-  for (int64_t row = 0; row < rows; ++row) {
+  ForEach(elements > 1 << 14 ? ScopeThreads() : 1, rows, [&](int64_t row, const TeamMember&) {
     for (int64_t part = 0; part < parts; ++part) {
       const int64_t at = (row * parts + part) * n;
       if (floats) {
@@ -136,7 +136,7 @@ void Split(const DnnMove& move) {
                  reinterpret_cast<uint8_t*>(out) + at);
       }
     }
-  }
+  });
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "backends/cpu/onednn/onednn.h"
 #include "backends/cpu/onednn/weight_facts.h"
+#include "backends/cpu/threads/parallel.h"
 #include "graph/tensor/tensor.h"
 #include "graph/tensor/type.h"
 
@@ -264,15 +265,15 @@ struct DnnOp::Impl {
     const int64_t columns = y.dims.back();
     const int64_t pieces = (columns + kMostColumns - 1) / kMostColumns;
     const int64_t rows = columns == 0 ? 0 : NumElements(y) / columns * pieces;
-#pragma omp parallel for if (NumElements(y) > 1 << 10)
-    for (int64_t r = 0; r < rows; ++r) {
+    const int threads = NumElements(y) > 1 << 10 ? ScopeThreads() : 1;
+    ForEach(threads, rows, [&](int64_t r, const TeamMember&) {
       Index index = IndexOfRow(y.dims, r / pieces);
       index[y.dims.size() - 1] = r % pieces * kMostColumns;
       const int64_t count = std::min(kMostColumns, columns - r % pieces * kMostColumns);
       float values[kMostColumns];
       Row(own, index, count, values);
       Finish(bound, index, count, values, slots[kDnnResult]);
-    }
+    });
   }
 
   struct Post {

@@ -39,6 +39,8 @@ class ModelLibrary {
 
   // The bytes of the .weftb file, which keep the library loaded; null if it has none.
   static std::shared_ptr<HostBuffer> FileOf(std::shared_ptr<const ModelLibrary> library);
+  // What Linked() takes.
+  const void* entry() const { return entry_; }
   bool HasCodeFor(absl::string_view instruction_set) const;
   // The code of the plan for the instruction set, whose text has the hash `plan`: by kernel, in the
   // order of the plan and its nested plans; no function: it is interpreted. Empty if the library

@@ -3,6 +3,8 @@
 #include <set>
 #include <utility>
 
+#include "absl/base/thread_annotations.h"
+#include "absl/cleanup/cleanup.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -87,16 +89,68 @@ std::vector<std::string> MissingOps(const Plan& plan) {
   return {missing.begin(), missing.end()};
 }
 
-struct Standalone::Impl {
-  absl::Mutex mutex;  // Held during a run.
-  explicit Impl(const StepEvaluator* evaluator) : runtime(device, launcher, evaluator) {}
+namespace {
 
-  Plan plan;
+// What one run at a time uses: memory, code for sizes.
+struct Lane {
+  explicit Lane(const StepEvaluator* evaluator) : runtime(device, launcher, evaluator) {}
+
   HostDevice device;
   CpuLauncher launcher;
   PlanRuntime runtime;
   std::unique_ptr<PlanRunner> runner;
+  int64_t generated_steps = 0;  // Of runs that have ended; guarded by the mutex of Impl.
 };
+
+}  // namespace
+
+struct Standalone::Impl {
+  Plan plan;
+  StandaloneOptions options;  // Without kernels.
+  std::shared_ptr<PackedWeights> weights = std::make_shared<PackedWeights>();
+  std::shared_ptr<const KernelCodeSource> generated;
+  absl::Mutex mutex;
+  // As many as there were runs at once. The one that was used last is the next one.
+  std::vector<std::unique_ptr<Lane>> lanes ABSL_GUARDED_BY(mutex);
+  std::vector<Lane*> free ABSL_GUARDED_BY(mutex);
+
+  absl::StatusOr<std::unique_ptr<Lane>> MakeLane() const;
+  absl::StatusOr<Lane*> Take();
+  void GiveBack(Lane* lane);
+};
+
+absl::StatusOr<std::unique_ptr<Lane>> Standalone::Impl::MakeLane() const {
+  auto lane = std::make_unique<Lane>(options.evaluator);
+  CpuLauncher& launcher = lane->launcher;
+  WEFT_RETURN_IF_ERROR(launcher.UseIsa(options.isa));
+  launcher.threads = options.threads;
+  launcher.dnn_threads = options.threads;
+  launcher.weights = weights;
+  launcher.generated = generated;
+  WEFT_ASSIGN_OR_RETURN(lane->runner, PlanRunner::Create(plan, lane->runtime));
+  return lane;
+}
+
+absl::StatusOr<Lane*> Standalone::Impl::Take() {
+  {
+    const absl::MutexLock lock(&mutex);
+    if (!free.empty()) {
+      Lane* const lane = free.back();
+      free.pop_back();
+      return lane;
+    }
+  }
+  WEFT_ASSIGN_OR_RETURN(std::unique_ptr<Lane> made, MakeLane());
+  const absl::MutexLock lock(&mutex);
+  lanes.push_back(std::move(made));
+  return lanes.back().get();
+}
+
+void Standalone::Impl::GiveBack(Lane* lane) {
+  const absl::MutexLock lock(&mutex);
+  lane->generated_steps = lane->launcher.stats.generated_steps;
+  free.push_back(lane);
+}
 
 Standalone::Standalone(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Standalone::~Standalone() = default;
@@ -118,38 +172,46 @@ absl::StatusOr<std::unique_ptr<Standalone>> Standalone::Create(Plan plan,
         "plan @", plan.name,
         " needs kernels that this program is built without: ", absl::StrJoin(kernels, ", ")));
   }
-  auto impl = std::make_unique<Impl>(options.evaluator);
+  auto impl = std::make_unique<Impl>();
   impl->plan = std::move(plan);
-  CpuLauncher& launcher = impl->launcher;
-  WEFT_RETURN_IF_ERROR(launcher.UseIsa(options.isa));
+  impl->options = options;
+  impl->options.kernels.clear();
   const std::vector<const Plan*> plans = AllPlans(std::as_const(impl->plan));
-  WEFT_RETURN_IF_ERROR(CheckSchedules(plans, launcher.isa));
+  WEFT_ASSIGN_OR_RETURN(const Isa isa, ChooseIsa(options.isa));
+  WEFT_RETURN_IF_ERROR(CheckSchedules(plans, isa));
   WEFT_RETURN_IF_ERROR(CheckCount(plans, options.kernels.size()));
   if (!options.kernels.empty()) {
-    launcher.generated = std::make_unique<GivenKernels>(plans, options.kernels);
+    impl->generated = std::make_shared<GivenKernels>(plans, options.kernels);
   }
-  launcher.panels.UseConstants(impl->plan.constants);
-  launcher.threads = options.threads;
-  launcher.dnn_threads = options.threads;
-  WEFT_ASSIGN_OR_RETURN(impl->runner, PlanRunner::Create(impl->plan, impl->runtime));
+  {
+    const absl::MutexLock lock(&impl->weights->mutex);
+    impl->weights->panels.UseConstants(impl->plan.constants);
+  }
+  WEFT_ASSIGN_OR_RETURN(Lane* const first, impl->Take());
+  impl->GiveBack(first);
   return std::unique_ptr<Standalone>(new Standalone(std::move(impl)));
 }
 
 absl::Status Standalone::Run(absl::Span<const HostTensor> inputs,
                              std::vector<HostTensor>* outputs) {
-  absl::MutexLock lock(&impl_->mutex);
-  const ThreadScope threads(impl_->launcher.dnn_threads);
-  return CatchOutOfMemory([&] { return impl_->runner->Run(inputs, {}, outputs); });
+  return CatchOutOfMemory([&]() -> absl::Status {
+    WEFT_ASSIGN_OR_RETURN(Lane* const lane, impl_->Take());
+    const absl::Cleanup give_back = [&] { impl_->GiveBack(lane); };
+    const ThreadScope threads(lane->launcher.dnn_threads);
+    return lane->runner->Run(inputs, {}, outputs);
+  });
 }
 
 std::vector<std::pair<int, PackedConstant>> Standalone::Packed() const {
-  absl::MutexLock lock(&impl_->mutex);
-  return impl_->launcher.panels.Packed();
+  const absl::MutexLock lock(&impl_->weights->mutex);
+  return impl_->weights->panels.Packed();
 }
 
 int64_t Standalone::generated_steps() const {
-  absl::MutexLock lock(&impl_->mutex);
-  return impl_->launcher.stats.generated_steps;
+  const absl::MutexLock lock(&impl_->mutex);
+  int64_t steps = 0;
+  for (const auto& lane : impl_->lanes) steps += lane->generated_steps;
+  return steps;
 }
 
 }  // namespace weft::cpu

@@ -43,7 +43,8 @@ struct StandaloneOptions {
 // Sorted, each once.
 std::vector<std::string> MissingOps(const Plan& plan);
 
-// Calls from several threads run one after another.
+// Thread-safe. Runs of several threads go at once: each has memory and code of its own, which are
+// kept for later runs, and the weights are shared.
 class Standalone {
  public:
   // Requires a verified plan (plan_verifier.h). FailedPrecondition names all ops or kernels that
@@ -61,7 +62,7 @@ class Standalone {
   // The copies that routines have made of constants so far, by the number of the plan's constant. A
   // plan whose constants have them (PlanConstant::packed) runs without making them.
   std::vector<std::pair<int, PackedConstant>> Packed() const;
-  // LauncherStats::generated_steps.
+  // LauncherStats::generated_steps, of all runs that have ended.
   int64_t generated_steps() const;
 
  private:

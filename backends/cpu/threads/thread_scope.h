@@ -1,26 +1,25 @@
-// Sets the number of threads that OpenMP, and with it oneDNN, uses in the calling thread's loops
-// while the scope is open.
+// Sets the number of threads that loops of the calling thread have while the scope is open. OpenMP,
+// and with it oneDNN, uses as many, or one if the embedding program has a loop of its own
+// (host_loop.h), which cannot run OpenMP's teams.
 #ifndef WEFT_BACKENDS_CPU_THREADS_THREAD_SCOPE_H_
 #define WEFT_BACKENDS_CPU_THREADS_THREAD_SCOPE_H_
-
-#include <omp.h>
 
 namespace weft::cpu {
 
 class ThreadScope {
  public:
-  explicit ThreadScope(int threads) : before_(omp_get_max_threads()) {
-    if (threads != before_) omp_set_num_threads(threads);
-  }
-  ~ThreadScope() {
-    if (omp_get_max_threads() != before_) omp_set_num_threads(before_);
-  }
+  explicit ThreadScope(int threads);
+  ~ThreadScope();
   ThreadScope(const ThreadScope&) = delete;
   ThreadScope& operator=(const ThreadScope&) = delete;
 
  private:
-  const int before_;
+  const int threads_before_;
+  const int openmp_before_;
 };
+
+// Threads of the innermost scope; without one, those of OpenMP.
+int ScopeThreads();
 
 }  // namespace weft::cpu
 

@@ -1,6 +1,13 @@
 // Programs of compiled files in C, in the library and in the runtime: inputs as state.
+#include <chrono>
+#include <cmath>
+#include <condition_variable>
 #include <cstdint>
+#include <fstream>
+#include <iterator>
+#include <mutex>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -19,17 +26,23 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-// Opens the file that the program's main() is compiled into.
-Program Open(const char* text, const char* name) {
+Program OpenModule(weft::Module& module, const char* name, int32_t threads) {
   const std::string path = Path(name);
-  auto module = weft::LoadModelText(text, "model.weft");
-  EXPECT_TRUE(module.ok()) << module.status();
   const absl::Status written =
-      weft::WriteCompiledFile(**module, **weft::BuiltinBackends().Find("cpu"), path);
+      weft::WriteCompiledFile(module, **weft::BuiltinBackends().Find("cpu"), path);
   EXPECT_TRUE(written.ok()) << written;
   weft_program* program = nullptr;
-  EXPECT_FINE(Weft().program_open(path.c_str(), nullptr, &program));
+  weft_plan_options options = {sizeof options};
+  options.threads = threads;
+  EXPECT_FINE(Weft().program_open(path.c_str(), &options, &program));
   return Program(program);
+}
+
+// Opens the file that the program's main() is compiled into.
+Program Open(const char* text, const char* name, int32_t threads = 1) {
+  auto module = weft::LoadModelText(text, "model.weft");
+  EXPECT_TRUE(module.ok()) << module.status();
+  return OpenModule(**module, name, threads);
 }
 
 constexpr char kLinear[] = R"(
@@ -150,6 +163,156 @@ func @main(%sum: f32[2], %x: f32[2]) -> (f32[2], f32[2] {writes=%sum}) {
     EXPECT_THAT(Read(owned), ElementsAre(runs, 10 * runs));
     *static_cast<float*>(owned->tensor.data) = -1;  // The caller's to change.
   }
+  EXPECT_EQ(deleted, 1);
+}
+
+// Loops that wait until two of them have begun.
+struct Pair {
+  std::mutex mutex;
+  std::condition_variable both;
+  int begun = 0;
+
+  static void Run(void* context, int64_t count, void (*task)(void* data, int64_t index),
+                  void* data) {
+    auto& self = *static_cast<Pair*>(context);
+    {
+      std::unique_lock lock(self.mutex);
+      ++self.begun;
+      self.both.notify_all();
+      const bool met =
+          self.both.wait_for(lock, std::chrono::seconds(60), [&] { return self.begun >= 2; });
+      EXPECT_TRUE(met) << "one run waits for the other";
+    }
+    for (int64_t i = 0; i < count; ++i) task(data, i);
+  }
+};
+
+TEST(WeftPlanTest, RunsGoAtOnce) {
+  const Program program = Open(R"(
+func @main(%x: f32[s0, 4096]) {
+  %0 = exp(%x)
+  return %0
+}
+)",
+                               "at_once.weftb", 2);
+  Pair pair;
+  ASSERT_FINE(Weft().set_parallel_for(Pair::Run, &pair));
+  std::vector<std::thread> threads;
+  for (int64_t rows = 32; rows < 34; ++rows) {
+    threads.emplace_back([&program, rows] {
+      const auto x = F32({rows, 4096}, std::vector<float>(rows * 4096, 0));
+      EXPECT_THAT(Read(Run1(program, &x->tensor)), testing::Each(1));
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  ASSERT_FINE(Weft().set_parallel_for(nullptr, nullptr));
+  EXPECT_GE(pair.begun, 2);
+}
+
+// Versions of the weights, which are exchanged meanwhile, are not mixed: b is w's first column.
+TEST(WeftPlanTest, ThreadsRunAllSizesWhileWeightsChange) {
+  const Program program = Open(kLinear, "threads.weftb");
+  int deleted = 0;
+  const auto exchange = [&](float version) {
+    const weft_named_state states[] = {{"w", Own({2, 2}, {version, 0, version, 0}, &deleted)},
+                                       {"b", Own({2}, {version, 0}, &deleted)}};
+    ASSERT_FINE(Weft().program_set_states(program.get(), states, 2));
+  };
+  exchange(1);
+  std::vector<std::thread> threads;
+  for (int64_t rows = 1; rows <= 8; ++rows) {
+    threads.emplace_back([&program, rows] {
+      const auto x = F32({rows, 2}, std::vector<float>(rows * 2, 1));
+      for (int run = 0; run < 100; ++run) {
+        const std::vector<float> y = RunX(program, &x->tensor);
+        ASSERT_EQ(y.size(), 2 * rows);
+        const float version = y[0] / 3;
+        EXPECT_EQ(version, std::round(version));
+        for (int64_t row = 0; row < rows; ++row) EXPECT_EQ(y[2 * row], y[0]);
+      }
+    });
+  }
+  for (int version = 2; version < 50; ++version) exchange(static_cast<float>(version));
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST(WeftPlanTest, AProfileHasTheSteps) {
+  const Program program = Open(kLinear, "profiled.weftb");
+  const auto x = F32({1, 2}, {3, 4});
+  const auto identity = F32({2, 2}, {1, 0, 0, 1});
+  const auto bias = F32({2}, {100, 200});
+  const weft_tensor* inputs[] = {&identity->tensor, &bias->tensor, &x->tensor};
+  weft_profile* profile = nullptr;
+  ASSERT_FINE(Weft().profile_start(&profile));
+  for (int i = 0; i < 2; ++i) {
+    weft_managed_tensor* output = nullptr;
+    EXPECT_FINE(Weft().program_run(program.get(), inputs, 3, &output, 1));
+    const Output owned(output);
+    Weft().profile_step(profile);
+  }
+  const std::string path = Path("trace.json");
+  ASSERT_FINE(Weft().profile_stop(profile, path.c_str()));
+  std::ifstream file(path);
+  const std::string trace(std::istreambuf_iterator<char>(file), {});
+  for (const char* event : {"main", "matmul", "ProfilerStep#0", "ProfilerStep#1"}) {
+    EXPECT_THAT(trace, HasSubstr(std::string("\"name\": \"") + event + "\"")) << event;
+  }
+  EXPECT_THAT(trace, HasSubstr("[1, 2]"));  // The dims of x.
+  // The next profile begins with nothing.
+  ASSERT_FINE(Weft().profile_start(&profile));
+  ASSERT_FINE(Weft().profile_stop(profile, nullptr));
+}
+
+// What is not compiled in begins with the model's value, and can be exchanged.
+TEST(WeftPlanTest, StateBeginsWithItsInitialValue) {
+  constexpr char kCounter[] = R"(
+func @main(%w: f32[2] {param="w", initial=@w}, %sum: f32[2] {param="sum", initial=@start},
+           %x: f32[2]) -> (f32[2], f32[2] {writes=%sum}) {
+  %0 = mul(%x, %w)
+  %1 = add(%sum, %0)
+  return %1, %1
+}
+constants {
+  @w : f32[2] = dense<2.0>
+  @start : f32[2] = dense<[0.5, 0.25]>
+}
+)";
+  const Program program = Open(kCounter, "counter.weftb");
+  EXPECT_EQ(Weft().program_input(program.get(), 0)->optional, 1);
+  EXPECT_EQ(Weft().program_input(program.get(), 1)->optional, 1);
+  EXPECT_EQ(Weft().program_input(program.get(), 2)->optional, 0);
+  const auto x = F32({2}, {1, 10});
+  for (float runs = 1; runs <= 3; ++runs) {
+    EXPECT_THAT(RunX(program, &x->tensor), ElementsAre(0.5f + 2 * runs, 0.25f + 20 * runs));
+  }
+  weft_managed_tensor* state = nullptr;
+  ASSERT_FINE(Weft().program_state(program.get(), "sum", &state));
+  EXPECT_THAT(Read(Output(state)), ElementsAre(6.5, 60.25));
+  int deleted = 0;
+  const weft_named_state other = {"w", Own({2}, {0, 1}, &deleted)};
+  ASSERT_FINE(Weft().program_set_states(program.get(), &other, 1));
+  EXPECT_THAT(RunX(program, &x->tensor), ElementsAre(6.5, 70.25));
+}
+
+TEST(WeftPlanTest, AnInputWithoutAUseMayBeLeftOut) {
+  const Program program = Open(R"(
+func @main(%a: f32[2], %b: f32[64, 64], %x: f32[2]) {
+  %0 = add(%x, %a)
+  return %0
+}
+)",
+                               "unread.weftb");
+  EXPECT_EQ(Weft().program_input(program.get(), 1)->optional, 1);
+  const auto x = F32({2}, {1, 10});
+  const weft_tensor* inputs[] = {&x->tensor, nullptr, &x->tensor};
+  weft_managed_tensor* output = nullptr;
+  ASSERT_FINE(Weft().program_run(program.get(), inputs, 3, &output, 1));
+  EXPECT_THAT(Read(Output(output)), ElementsAre(2, 20));
+  int deleted = 0;
+  const weft_named_state other = {"b", Own({1}, {1}, &deleted)};
+  const Error error = Take(Weft().program_set_states(program.get(), &other, 1));
+  EXPECT_EQ(error.code, WEFT_FAILED_PRECONDITION);
+  EXPECT_EQ(error.message, "the plan does not read \"b\"");
   EXPECT_EQ(deleted, 1);
 }
 

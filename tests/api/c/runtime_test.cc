@@ -45,10 +45,6 @@ TEST(WeftRuntimeTest, EntriesOfTheLibraryAreErrors) {
   auto* program = Stale<weft_program>();
   ExpectNeedsLibrary(weft.program_create(nullptr, nullptr, &program), "program_create");
   EXPECT_EQ(program, nullptr);
-  auto* profile = Stale<weft_profile>();
-  ExpectNeedsLibrary(weft.profile_start(&profile), "profile_start");
-  EXPECT_EQ(profile, nullptr);
-  ExpectNeedsLibrary(weft.profile_stop(nullptr, nullptr), "profile_stop");
   auto* extensions = Stale<weft_extensions>();
   ExpectNeedsLibrary(weft.extensions_create(&extensions), "extensions_create");
   EXPECT_EQ(extensions, nullptr);
@@ -64,6 +60,17 @@ TEST(WeftRuntimeTest, AnOpIsGivenBack) {
   EXPECT_TRUE(destroyed);
 }
 
+TEST(WeftRuntimeTest, ProfilesAreText) {
+  weft_profile* profile = nullptr;
+  ASSERT_FINE(Weft().profile_start(&profile));
+  const Error error = Take(Weft().profile_stop(profile, "trace.pftrace"));
+  EXPECT_EQ(error.code, WEFT_INVALID_ARGUMENT);
+  EXPECT_EQ(error.function, "profile_stop");
+  EXPECT_EQ(error.message,
+            "cannot tell the format of trace.pftrace by its name: it ends in none of .json, "
+            ".folded, .csv, with or without .gz");
+}
+
 TEST(WeftRuntimeTest, EveryEntryIsThere) {
   const weft_api& weft = Weft();
   EXPECT_EQ(weft.struct_size, sizeof weft);
@@ -73,7 +80,6 @@ TEST(WeftRuntimeTest, EveryEntryIsThere) {
   for (size_t i = 0; i < count; ++i) EXPECT_NE(entries[i], nullptr) << i;
   weft.module_destroy(nullptr);
   weft.extensions_destroy(nullptr);
-  weft.profile_step(nullptr);
   EXPECT_EQ(weft.op_call_num_operands(nullptr), 0u);
   EXPECT_EQ(weft.op_call_operand(nullptr, 0), nullptr);
   EXPECT_EQ(weft_get_api(WEFT_API_VERSION + 1), nullptr);

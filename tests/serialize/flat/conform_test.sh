@@ -36,5 +36,5 @@ done
 must_refuse "a field that moved" 's/^  bytes:ulong;//'
 must_refuse "another type" 's/source_hash:ulong/source_hash:uint/'
 must_refuse "another default" 's/graph:int = -1/graph:int = 0/'
-must_refuse "a last field that went" 's/^  codes:\[Code\];//'
+must_refuse "a last field that went" 's/^  checks:\[Check\];//'
 must_refuse "a field that is required now" 's/producer:string;/producer:string (required);/'

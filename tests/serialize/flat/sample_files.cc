@@ -91,9 +91,11 @@ absl::StatusOr<SampleFile> PlanSample() {
     SetConstants(std::move(constants), &plan);
     const int index = builder.AddTarget("cpu", PrintTarget(target), cpu::IsaName(isa));
     WEFT_RETURN_IF_ERROR(AddPlanToWeftb(plan, index, &builder));
+    WEFT_RETURN_IF_ERROR(builder.AddState(plan.name, index, 0, HostTensor(DType::kF32, {1, 24})));
     // A format that no program knows.
     WEFT_RETURN_IF_ERROR(builder.AddCode(plan.name, index, "test", "not code"));
   }
+  builder.checks.push_back({"plan", "avx2", {"f32[1, 24]", "f32[2, 24]"}, 7, 1e-3, 1e-4, 0.25});
   WEFT_ASSIGN_OR_RETURN(const std::string bytes, builder.Bytes());
   return SampleFile{PrintModule(*module), bytes};
 }

@@ -19,6 +19,7 @@
 #include "graph/tensor/tensor.h"
 #include "graph/text/text_content.h"
 #include "gtest/gtest.h"
+#include "lowering/plan.h"
 #include "serialize/flat/weftb_builder.h"
 #include "serialize/flat/weftb_file.h"
 #include "serialize/flat/weftb_format.h"
@@ -355,6 +356,48 @@ TEST(WeftbHostile, MachineCode) {
 }
 
 // A vector of longs whose length is aligned to 4 bytes and whose elements are not to 8.
+TEST(WeftbHostile, States) {
+  const auto add = [](Sample& s, uint32_t plan, uint32_t input, uint64_t constant) {
+    auto state = std::make_unique<flat_objects::StateT>();
+    state->plan = plan;
+    state->input = input;
+    state->constant = constant;
+    s.file.states.push_back(std::move(state));
+  };
+  const auto refusal = [&](uint32_t plan, uint32_t input, uint64_t constant) {
+    return Refusal([&](Sample& s) {
+      add(s, 0, 0, s.file.constants[0]->id);
+      add(s, plan, input, constant == 0 ? s.file.constants[0]->id : constant);
+    });
+  };
+  EXPECT_THAT(refusal(1, 1, 0), HasSubstr("state 1: there is no plan 1"));
+  EXPECT_THAT(refusal(0, 0xffffffff, 0), HasSubstr("state 1: there is no input 4294967295"));
+  EXPECT_THAT(refusal(0, 1, 7),
+              HasSubstr("state 1: there is no constant of content 0x0000000000000007"));
+  EXPECT_THAT(refusal(0, 0, 0), HasSubstr("state 1: input 0 has a value already"));
+  // The plan says what inputs there are.
+  Plan plan;
+  plan.inputs.resize(2);
+  plan.inputs[0].type = Type::Tensor(DType::kF32, {20});
+  plan.inputs[1].read = false;
+  const auto error = [&](uint32_t input, int constant) {
+    Sample sample;
+    add(sample, 0, input, sample.file.constants[constant]->id);
+    const auto file = WeftbFile::Parse(sample.Bytes(), "m.weftb");
+    EXPECT_TRUE(file.ok()) << file.status();
+    return std::string(ReadStatesFromWeftb(**file, 0, plan).status().message());
+  };
+  EXPECT_EQ(error(0, 0), "");
+  Sample sample;
+  add(sample, 0, 0, sample.file.constants[0]->id);
+  const auto file = WeftbFile::Parse(sample.Bytes(), "m.weftb");
+  EXPECT_TRUE((*ReadStatesFromWeftb(**file, 0, plan))[0].valid());
+  EXPECT_FALSE((*ReadStatesFromWeftb(**file, 1, plan))[0].valid());  // Another plan's.
+  EXPECT_EQ(error(0, 1), "m.weftb: the value of input 0 has type bool[3], not f32[20]");
+  EXPECT_EQ(error(1, 0), "m.weftb: there is a value for input 1, which the plan does not read");
+  EXPECT_EQ(error(2, 0), "m.weftb: there is a value for input 2, which the plan does not read");
+}
+
 TEST(WeftbHostile, MisalignedDims) {
   int refused = 0;
   const std::string good = Sample().Bytes();

@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "api/compiled_file.h"
 #include "api/model_io.h"
+#include "api/runtime/runtime_program.h"
 #include "api/session.h"
 #include "backends/cpu/standalone/standalone.h"
 #include "backends/cpu/target.h"
@@ -407,8 +408,9 @@ TEST(Weftb, ACompiledFileAgreesWithItsSource) {
   ASSERT_TRUE(WriteCompiledFile(*source->Clone(), **cpu, path).ok());
   auto check = CheckCompiledFile(*source, **cpu, path);
   ASSERT_TRUE(check.ok()) << check.status();
-  EXPECT_TRUE(check->ran_plan);
-  EXPECT_GE(check->compared, 4);
+  ASSERT_EQ(check->products.size(), 1u);
+  EXPECT_EQ(check->products[0].product, "plan");
+  EXPECT_GE(check->compared(), 4);
   EXPECT_EQ(check->difference, "");
   EXPECT_THAT(check->ToString(), HasSubstr("runs of source and plan agree"));
   // Another program in the file.
@@ -417,6 +419,62 @@ TEST(Weftb, ACompiledFileAgreesWithItsSource) {
   check = CheckCompiledFile(*Parse(other), **cpu, path);
   ASSERT_TRUE(check.ok()) << check.status();
   EXPECT_THAT(check->difference, HasSubstr("output 0: "));
+}
+
+TEST(Weftb, AFileSaysWhatWasComparedOfIt) {
+  const auto cpu = BuiltinBackends().Find("cpu");
+  const std::string path = TempPath("says.weftb");
+  const auto source = Parse(kModel);
+  CompiledCheck check;
+  CompiledFileOptions options;
+  options.source = source.get();
+  options.check_seed = 5;
+  options.check = &check;
+  ASSERT_TRUE(WriteCompiledFile(*source->Clone(), **cpu, path, options).ok());
+  const auto file = WeftbFile::Open(path);
+  ASSERT_TRUE(file.ok()) << file.status();
+  EXPECT_TRUE((*file)->CheckAll().ok());
+  ASSERT_EQ((*file)->contents().checks.size(), 1u);
+  const WeftbContents::Check& entry = (*file)->contents().checks[0];
+  EXPECT_EQ(entry.product, "plan");
+  EXPECT_EQ(entry.seed, 5u);
+  EXPECT_EQ(static_cast<int>(entry.runs.size()), check.compared());
+  EXPECT_EQ(entry.rtol, 1e-3);
+  EXPECT_EQ(entry.largest_error, check.largest_error());
+  EXPECT_THAT(*DescribeCompiledFile(path), HasSubstr("checked: plan for "));
+  // A copy of other contents has not been compared.
+  ASSERT_TRUE(StripMachineCode(path, path).ok());
+  EXPECT_THAT(*DescribeCompiledFile(path), HasSubstr("checked: no"));
+  // A source with other results.
+  std::string other(kModel);
+  other.replace(other.find("relu"), 4, "tanh");
+  const auto another = Parse(other);
+  options.source = another.get();
+  ASSERT_TRUE(WriteCompiledFile(*source->Clone(), **cpu, path, options).ok());
+  EXPECT_NE(check.difference, "");
+  EXPECT_THAT(*DescribeCompiledFile(path), HasSubstr("checked: no"));
+}
+
+TEST(Weftb, StateHasItsInitialValue) {
+  const auto module = Parse(R"(
+func @main(%sum: f32[2] {param="sum", initial=@start}, %x: f32[2])
+    -> (f32[2], f32[2] {writes=%sum}) {
+  %0 = add(%sum, %x)
+  return %0, %0
+}
+constants {
+  @start : f32[2] = dense<[0.5, 0.25]>
+}
+)");
+  const std::string path = TempPath("state.weftb");
+  ASSERT_TRUE(WriteCompiledFile(*module, **BuiltinBackends().Find("cpu"), path).ok());
+  const auto program = RuntimeProgram::Open(path);
+  ASSERT_TRUE(program.ok()) << program.status();
+  ASSERT_TRUE(program->inputs()[0].initial.valid());
+  EXPECT_THAT(program->inputs()[0].initial.ReadDoubles(), testing::ElementsAre(0.5, 0.25));
+  EXPECT_FALSE(program->inputs()[1].initial.valid());
+  EXPECT_THAT(program->written_inputs(), testing::ElementsAre(0));
+  EXPECT_THAT(*DescribeCompiledFile(path), HasSubstr("with initial values of 1 inputs"));
 }
 
 TEST(Weftb, APlanRunsWithOpsThatTheRuntimeLacks) {
@@ -429,9 +487,8 @@ TEST(Weftb, APlanRunsWithOpsThatTheRuntimeLacks) {
   EXPECT_THAT(*OpsOutsideRuntime(path, "cpu"), testing::ElementsAre("nonzero"));
   const auto check = CheckCompiledFile(*source, **cpu, path);
   ASSERT_TRUE(check.ok()) << check.status();
-  EXPECT_TRUE(check->ran_plan);
   EXPECT_EQ(check->difference, "");
-  EXPECT_GT(check->compared, 0);
+  EXPECT_GT(check->compared(), 0);
 }
 
 // A file of a later minor version reads.
