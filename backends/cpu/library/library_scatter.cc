@@ -5,12 +5,14 @@
 #include <cstring>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "backends/cpu/library/library_internal.h"
 #include "backends/cpu/library/routine_ops.h"
+#include "backends/cpu/library/scratch_plan.h"
 #include "base/status_macros.h"
 
 namespace weft::cpu {
@@ -25,6 +27,11 @@ struct ScatterShape {
   int64_t numel = 0;        // Of self.
   int64_t updates = 0;      // Places that are updated, with `inner` elements each.
   int64_t inner = 1;
+  int64_t given = 0;  // Elements of the updates, some of which may be left out.
+  // Elements are combined in f32, as which these read and write them.
+  bool narrow = false;
+  MoveFn load = nullptr;
+  MoveFn store = nullptr;
   // scatter_nd: sizes and strides of the dims that a tuple indexes.
   // scatter: of all dims.
   std::vector<int64_t> dims, strides;
@@ -35,25 +42,12 @@ struct ScatterShape {
 
 // Integers wrap.
 template <typename T>
-struct WrappedOf {
-  using Type = T;
-};
-template <>
-struct WrappedOf<int32_t> {
-  using Type = uint32_t;
-};
-template <>
-struct WrappedOf<int64_t> {
-  using Type = uint64_t;
-};
-
-template <typename T, Reduce reduce>
-T Combined(T a, T b) {
-  using Wrapped = typename WrappedOf<T>::Type;
-  if constexpr (reduce == Reduce::kAdd) {
+T Combined(Reduce reduce, T a, T b) {
+  using Wrapped = std::conditional_t<std::is_integral_v<T>, uint64_t, T>;
+  if (reduce == Reduce::kAdd) {
     return static_cast<T>(static_cast<Wrapped>(a) + static_cast<Wrapped>(b));
   }
-  if constexpr (reduce == Reduce::kMul) {
+  if (reduce == Reduce::kMul) {
     return static_cast<T>(static_cast<Wrapped>(a) * static_cast<Wrapped>(b));
   }
   if (a != a || b != b) return a != a ? a : b;
@@ -112,18 +106,19 @@ void Copy(const ScatterShape& s, const int64_t* indices, const char* x, char* y)
   });
 }
 
-template <typename T, Reduce reduce>
+template <typename T>
 void Combine(const ScatterShape& s, const int64_t* indices, const char* x, char* y) {
   const T* updates = reinterpret_cast<const T*>(x);
   T* result = reinterpret_cast<T*>(y);
+  const Reduce reduce = s.reduce;
   if (s.inner == 1) {
     return ForEachUpdate(s, indices, [&](int64_t to, int64_t from) {
-      result[to] = Combined<T, reduce>(result[to], updates[from]);
+      result[to] = Combined(reduce, result[to], updates[from]);
     });
   }
   ForEachUpdate(s, indices, [&](int64_t to, int64_t from) {
     for (int64_t i = 0; i < s.inner; ++i) {
-      result[to + i] = Combined<T, reduce>(result[to + i], updates[from + i]);
+      result[to + i] = Combined(reduce, result[to + i], updates[from + i]);
     }
   });
 }
@@ -136,29 +131,58 @@ class ScatterCall : public LibraryCall {
       : s_(std::move(shape)),
         indices_(s_.updates * (s_.along >= 0 ? 1 : static_cast<int64_t>(s_.dims.size()))),
         update_(update),
-        threads_(threads) {}
-
-  std::string name() const override { return "scatter"; }
-  int64_t scratch_bytes() const override {
-    return s_.wide_index ? 0 : indices_ * static_cast<int64_t>(sizeof(int64_t));
+        threads_(threads) {
+    indices_at_ = scratch_.Place(s_.wide_index ? 0 : indices_ * 8);
+    self_at_ = scratch_.Place(s_.narrow ? s_.numel * 4 : 0);
+    updates_at_ = scratch_.Place(s_.narrow ? s_.given * 4 : 0);
   }
 
+  std::string name() const override { return "scatter"; }
+  int64_t scratch_bytes() const override { return scratch_.bytes(); }
+
   absl::Status Run(const CallMemory& memory) override {
+    char* const scratch = static_cast<char*>(memory.scratch);
     const auto* indices = static_cast<const int64_t*>(memory.args[1]);
     if (!s_.wide_index) {
-      auto* wide = static_cast<int64_t*>(memory.scratch);
+      auto* wide = reinterpret_cast<int64_t*>(scratch + indices_at_);
       std::copy_n(static_cast<const int32_t*>(memory.args[1]), indices_, wide);
       indices = wide;
     }
     WEFT_RETURN_IF_ERROR(Check(indices));
+    const auto* x = static_cast<const char*>(memory.args[0]);
+    const auto* updates = static_cast<const char*>(memory.args[2]);
     auto* y = static_cast<char*>(memory.result);
-    CopySelf(static_cast<const char*>(memory.args[0]), y);
-    update_(s_, indices, static_cast<const char*>(memory.args[2]), y);
+    if (s_.narrow) {
+      // Narrow floats are combined in f32, and rounded once.
+      auto* wide = reinterpret_cast<float*>(scratch + self_at_);
+      auto* wide_updates = reinterpret_cast<float*>(scratch + updates_at_);
+      s_.load(wide, x, 1, s_.numel);
+      s_.load(wide_updates, updates, 1, s_.given);
+      update_(s_, indices, scratch + updates_at_, scratch + self_at_);
+      s_.store(y, wide, 1, s_.numel);
+      return absl::OkStatus();
+    }
+    CopySelf(x, y);
+    update_(s_, indices, updates, y);
     return absl::OkStatus();
   }
 
  private:
+  // Places of a dim in [-size, size): the sums of others have the sign bit.
+  static bool AllWithin(const int64_t* indices, int64_t count, uint64_t size) {
+    uint64_t signs = 0;
+#pragma omp simd reduction(| : signs)
+    for (int64_t i = 0; i < count; ++i) {
+      const auto index = static_cast<uint64_t>(indices[i]);
+      signs |= (index + size) | (size - 1 - index);
+    }
+    return signs >> 63 == 0;
+  }
+
   absl::Status Check(const int64_t* indices) const {
+    if (s_.along >= 0 && AllWithin(indices, indices_, static_cast<uint64_t>(s_.dims[s_.along]))) {
+      return absl::OkStatus();
+    }
     const auto width = static_cast<int64_t>(s_.along >= 0 ? 1 : s_.dims.size());
     for (int64_t k = 0; k < width; ++k) {
       const int64_t size = s_.dims[s_.along >= 0 ? s_.along : k];
@@ -183,6 +207,8 @@ class ScatterCall : public LibraryCall {
 
   const ScatterShape s_;
   const int64_t indices_;  // How many there are.
+  ScratchPlan scratch_;
+  int64_t indices_at_ = 0, self_at_ = 0, updates_at_ = 0;
   const Update update_;
   const int threads_;
 };
@@ -237,34 +263,31 @@ bool DescribeSlices(const LibraryStep& step, ScatterShape* s) {
   return true;
 }
 
-template <typename T>
-Update CombineBy(Reduce reduce) {
-  switch (reduce) {
-    case Reduce::kNone:
-      break;
-    case Reduce::kAdd:
-      return Combine<T, Reduce::kAdd>;
-    case Reduce::kMul:
-      return Combine<T, Reduce::kMul>;
-    case Reduce::kMax:
-      return Combine<T, Reduce::kMax>;
-    case Reduce::kMin:
-      return Combine<T, Reduce::kMin>;
-  }
-  return Copy;
-}
-
 absl::StatusOr<Update> UpdateOf(Reduce reduce, DType dtype) {
   if (reduce == Reduce::kNone) return Copy;
   switch (dtype) {
+    case DType::kF16:
+    case DType::kBF16:
     case DType::kF32:
-      return CombineBy<float>(reduce);
+      return Combine<float>;
     case DType::kF64:
-      return CombineBy<double>(reduce);
+      return Combine<double>;
+    case DType::kI8:
+      return Combine<int8_t>;
+    case DType::kU8:
+      return Combine<uint8_t>;
+    case DType::kI16:
+      return Combine<int16_t>;
+    case DType::kU16:
+      return Combine<uint16_t>;
     case DType::kI32:
-      return CombineBy<int32_t>(reduce);
+      return Combine<int32_t>;
+    case DType::kU32:
+      return Combine<uint32_t>;
     case DType::kI64:
-      return CombineBy<int64_t>(reduce);
+      return Combine<int64_t>;
+    case DType::kU64:
+      return Combine<uint64_t>;
     default:
       return absl::UnimplementedError("combinations of such elements");
   }
@@ -302,6 +325,11 @@ LibraryCallOr MakeScatterCall(const LibraryStep& step, const LibraryContext& con
                : DescribeSlices(step, &shape);
   if (!fits) return absl::UnimplementedError("sizes that do not fit");
   WEFT_ASSIGN_OR_RETURN(const Update update, UpdateOf(shape.reduce, self.dtype));
+  shape.given = step.args[2].numel();
+  shape.narrow =
+      shape.reduce != Reduce::kNone && (self.dtype == DType::kF16 || self.dtype == DType::kBF16);
+  shape.load = context.table->load(self.dtype);
+  shape.store = context.table->store(self.dtype);
   return std::make_unique<ScatterCall>(std::move(shape), update, context.threads);
 }
 
