@@ -27,7 +27,8 @@ struct FuseAttentionOptions {
 // gives is_causal.
 //
 // Sums are done in another order: the contract is reassociating. An added mask with a
-// row of -inf alone gives 0 where the program gives NaN.
+// row of -inf alone gives 0 where the program gives NaN. A mask that puts a finite number in
+// the place of a score is added: a hidden score that is not finite gives NaN.
 //
 // All replacements in a graph are decided before the first edit (fuse_attention/decision.h); masks
 // that do not broadcast are found as the nodes are made. Remarks say why what looks like attention

@@ -204,6 +204,26 @@ def cumsum_planes():
 
 
 @_model
+def cumsum_bf16():
+    return _Function(lambda x: torch.cumsum(x, 1)), torch.randn(64, 16384).bfloat16()
+
+
+@_model
+def cummax_long():
+    return _Function(lambda x: tuple(torch.cummax(x, 1))), torch.randn(8, 100000)
+
+
+@_model
+def cummin_planes():
+    return _Function(lambda x: tuple(torch.cummin(x, 1))), torch.randn(16, 128, 512)
+
+
+@_model
+def nonzero_mask():
+    return _Function(lambda x: torch.nonzero(x > 1)), torch.randn(512, 1000)
+
+
+@_model
 def sort_long():
     return _Function(lambda x: tuple(torch.sort(x, stable=True))), torch.randn(1, 1000000)
 
@@ -222,6 +242,13 @@ def topk_of_a_vocabulary():
 def scatter_add():
     return (_Function(lambda x, i, u: torch.scatter_add(x, 0, i, u)),
             torch.randn(1000000), torch.randint(0, 1000000, (100000,)), torch.randn(100000))
+
+
+@_model
+def scatter_add_bf16():
+    return (_Function(lambda x, i, u: torch.scatter_add(x, 0, i, u)),
+            torch.randn(2000, 64).bfloat16(), torch.randint(0, 2000, (5000, 64)),
+            torch.randn(5000, 64).bfloat16())
 
 
 @_model

@@ -242,6 +242,8 @@ bool LimitsItsThreads(RoutineOp op) {
     case RoutineOp::kStft:
     case RoutineOp::kCumsum:
     case RoutineOp::kCumprod:
+    case RoutineOp::kCummax:
+    case RoutineOp::kCummin:
     case RoutineOp::kSort:
     case RoutineOp::kTopk:
     case RoutineOp::kScatter:

@@ -137,7 +137,12 @@ target cpu {
   }
   routine scan {
     ops = [cumsum, cumprod]
-    dtypes = [f32, f64, i32, i64]
+    dtypes = [f32, f64, f16, bf16, i32, i64]
+    contract = "bit-exact"
+  }
+  routine running_extrema {
+    ops = [cummax, cummin]
+    dtypes = [bool, i8, u8, i16, u16, i32, u32, i64, u64, f16, bf16, f32, f64]
     contract = "bit-exact"
   }
   routine sort {

@@ -252,7 +252,8 @@ absl::StatusOr<TestProgram> MakeSchemaProgram(uint64_t seed, Random& random) {
     const std::vector<Coverage::Cell>& cells = ClaimedCells();
     return MakeCellProgram(cells[seed / 4 % cells.size() * kStep % cells.size()], random);
   }
-  return random.OneIn(3) ? MakeOpProgram(random) : MakeRoutineProgram(random);
+  if (random.OneIn(3)) return MakeOpProgram(random);
+  return random.OneIn(4) ? MakeOrderProgram(random) : MakeRoutineProgram(random);
 }
 
 }  // namespace weft::trust

@@ -109,12 +109,13 @@ ConvolutionSizes DrawConvolution(Random& random) {
 Value* Convolution(ProgramBuilder& p, DType dtype) {
   Random& random = p.random();
   const ConvolutionSizes c = DrawConvolution(random);
+  // Infinite weights alone, so that what they give beside padding is not hidden.
+  const bool edges_in_weights = random.OneIn(2);
+  p.AllowEdges(!edges_in_weights);
   Value* x = p.Operand(dtype, c.input);
   // A pointwise op makes its result channels-last, as in front of most convolutions.
   if (random.OneIn(2)) x = p.builder().Op(ops::relu, {x});
-  // An infinite weight times the zeros of the padding is NaN on the reference, and left out by
-  // routines that visit no padding.
-  p.AllowEdges(false);
+  p.AllowEdges(edges_in_weights);
   Value* weight = p.Operand(dtype, c.weight);
   p.AllowEdges(true);
   Value* bias = random.OneIn(2) ? nullptr : p.Operand(dtype, c.bias);

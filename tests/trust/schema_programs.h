@@ -17,7 +17,7 @@ class Value;
 
 namespace weft::trust {
 
-// One of the three below. One seed in four aims at a cell of the coverage table: a run of as many
+// One of the four below. One seed in four aims at a cell of the coverage table: a run of as many
 // neighbouring seeds as four times the cells aims at each of them once.
 absl::StatusOr<TestProgram> MakeSchemaProgram(uint64_t seed, Random& random);
 
@@ -26,6 +26,10 @@ absl::StatusOr<TestProgram> MakeCellProgram(const Coverage::Cell& cell, Random& 
 
 // A matmul, linear, convolution, pooling or attention and what follows it.
 absl::StatusOr<TestProgram> MakeRoutineProgram(Random& random);
+
+// A scan, an order, updates at indices, a move, a sampled image or a recurrent layer, and what
+// follows it.
+absl::StatusOr<TestProgram> MakeOrderProgram(Random& random);
 
 // A pointwise op of any rank, broadcast and dtype, or a sample of any op, between others.
 absl::StatusOr<TestProgram> MakeOpProgram(Random& random);

@@ -39,6 +39,11 @@ class NestEmitter {
   SymInt Extent(int loop) const {
     return loop < order_.num_outer ? nest_.outer[loop] : nest_.inner[loop - order_.num_outer];
   }
+  // True if `vectors` vectors divide the lane loop: nothing is left for less than these.
+  bool IsMultipleOf(int vectors) const {
+    const SymInt extent = Extent(order_.vector_loop);
+    return extent.is_constant() && extent.value() % (vectors * lanes_) == 0;
+  }
   void EmitPoint(absl::string_view from, absl::Span<const int> loops, std::string* out);
   absl::Status EmitStages();
   absl::Status EmitStage(int number, std::string* block);
@@ -184,9 +189,14 @@ std::string NestEmitter::VectorLoop(const std::string& body, const ReductionEmit
     }
     text += end(copies);
   }
-  absl::StrAppend(&text, "for (; j + L <= ", size, "; j += L) { body(j, w_full{}, 0);",
-                  copies > 1 ? " }\n" : end(1), "if (j < ", size, ") body(j, w_tail{(int)(", size,
-                  " - j)}, 0);\n");
+  // The compiler does not see what cannot be left, and would take half as long again.
+  if (copies == 1 || !IsMultipleOf(copies)) {
+    absl::StrAppend(&text, "for (; j + L <= ", size, "; j += L) { body(j, w_full{}, 0);",
+                    copies > 1 ? " }\n" : end(1));
+  }
+  if (!IsMultipleOf(1)) {
+    absl::StrAppend(&text, "if (j < ", size, ") body(j, w_tail{(int)(", size, " - j)}, 0);\n");
+  }
   return text;
 }
 
@@ -269,14 +279,22 @@ absl::Status NestEmitter::Emit(std::string* out) {
     return absl::OkStatus();
   }
   const std::string size = sizes_.Text(Extent(order_.vector_loop));
-  absl::StrAppend(out, "for (long p = from; p < to;) {\nconst long first = p % ", size, ";\n");
+  // Vectors that are whole throughout belong to the range in which they begin.
+  const SymInt extent = Extent(order_.vector_loop);
+  const bool whole = IsMultipleOf(1);
+  const bool tails_alone = extent.is_constant() && extent.value() < lanes_ && !whole;
+  absl::StrAppend(out, "for (long p = ", whole ? "(from + L - 1) / L * L" : "from",
+                  "; p < to;) {\nconst long first = p % ", size, ";\n");
   EmitPoint(absl::StrCat("p / ", size), absl::MakeConstSpan(outer_loops_).first(outer - 1), out);
   absl::StrAppend(out, "const long rest = ", size, " - first;\n",
                   "const long run = rest < to - p ? rest : to - p;\n",
                   "auto block = [&](long j, auto t) __attribute__((always_inline)) {\n", declared_,
                   stages_, "};\n", "long j = first; const long end = first + run;\n",
-                  "for (; j + L <= end; j += L) block(j, w_full{});\n",
-                  "if (j < end) block(j, w_tail{(int)(end - j)});\np += run;\n}\n");
+                  tails_alone ? ""
+                  : whole     ? "for (; j < end; j += L) block(j, w_full{});\n"
+                              : "for (; j + L <= end; j += L) block(j, w_full{});\n",
+                  whole ? "p += j - first;\n}\n"
+                        : "if (j < end) block(j, w_tail{(int)(end - j)});\np += run;\n}\n");
   return absl::OkStatus();
 }
 

@@ -136,6 +136,7 @@ constexpr Routine kInterpolation = IfListed({"interpolation", MakeInterpolateCal
 constexpr Routine kFold = IfListed({"fold", MakeFoldCall});
 constexpr Routine kObserve = IfListed({"observe", MakeObserveCall});
 constexpr Routine kScan = IfListed({"scan", MakeScanCall});
+constexpr Routine kExtrema = IfListed({"running_extrema", MakeExtremaCall});
 constexpr Routine kSort = IfListed({"sort", MakeSortCall});
 constexpr Routine kScatter = IfListed({"scatter", MakeScatterCall});
 constexpr Routine kRoll = IfListed({"roll", MakeRollCall});
@@ -178,6 +179,9 @@ Routine RoutineFor(RoutineOp op, DType result) {
     case RoutineOp::kCumsum:
     case RoutineOp::kCumprod:
       return kScan;
+    case RoutineOp::kCummax:
+    case RoutineOp::kCummin:
+      return kExtrema;
     case RoutineOp::kSort:
     case RoutineOp::kTopk:
       return kSort;

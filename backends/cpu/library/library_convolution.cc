@@ -6,6 +6,7 @@
 
 #include "absl/types/span.h"
 #include "backends/cpu/library/library_internal.h"
+#include "backends/cpu/library/magnitude.h"
 #include "base/status_macros.h"
 #include "graph/sym/sym_int.h"
 
@@ -179,6 +180,25 @@ absl::StatusOr<DnnConvolution> DescribeConvolution(const LibraryStep& step,
 
 namespace {
 
+// True if a window may reach beyond the image.
+bool HasPadding(const DnnConvolution& c) {
+  const auto is_positive = [](int64_t p) { return p > 0; };
+  return std::any_of(c.before.begin(), c.before.end(), is_positive) ||
+         std::any_of(c.after.begin(), c.after.end(), is_positive);
+}
+
+// The op adds nothing where no pixel reaches; GEMM multiplies a zero there.
+LibraryCallOr MakeTransposedGemm(const LibraryStep& step, const DnnConvolution& c,
+                                 const std::vector<int>& slots, const DnnConstant& constant,
+                                 const LibraryContext& context) {
+  WEFT_ASSIGN_OR_RETURN(auto call, MakeTransposedCall(c, slots, constant, context));
+  const void* weights = constant.load ? constant.load() : constant.data;
+  if (MagnitudeScan(step.args[1]).Run(weights, context.isa, context.threads) == kUnbounded) {
+    return absl::UnimplementedError("weights that are not finite");
+  }
+  return call;
+}
+
 // The bias of a transposed convolution is not taken.
 LibraryCallOr MakeBareConvolution(const LibraryStep& step, const LibraryContext& context) {
   std::vector<int> slots;
@@ -187,7 +207,7 @@ LibraryCallOr MakeBareConvolution(const LibraryStep& step, const LibraryContext&
   DnnReading reading = ChooseReading(step, SizeOf(c, constant), context);
   SumOfProducts sum = {slots, static_cast<double>(SumLength(c)), c.post_ops};
   if (reading.dtype == DType::kF32) {
-    auto gemm = c.transposed ? MakeTransposedCall(c, slots, constant, context)
+    auto gemm = c.transposed ? MakeTransposedGemm(step, c, slots, constant, context)
                              : MakeGemmCall(c, slots, constant, context);
     sum.keeps_nan = true;
     if (gemm.ok()) return GuardMagnitudes(*std::move(gemm), sum, step, context);
@@ -195,6 +215,7 @@ LibraryCallOr MakeBareConvolution(const LibraryStep& step, const LibraryContext&
   }
   if (MisreadsOperands(c)) return absl::UnimplementedError("an operand beside groups of channels");
   WEFT_RETURN_IF_ERROR(CheckTaken(step, sum, c.y, 1));
+  sum.skips_padding = !c.transposed && HasPadding(c);
   WEFT_ASSIGN_OR_RETURN(auto call, MakeDnnCall(c, std::move(slots), std::move(reading),
                                                [&](const DnnConvolution& made) {
                                                  return MakeConvolution(made, constant);

@@ -115,6 +115,11 @@ bool CoversItsMemory(const RunView& view) {
   return view.numel() == last + 1;
 }
 
+// Sums of narrow floats have no bounds.
+bool IsWide(const LibraryStep& step) {
+  return step.result.dtype == DType::kF32 && step.args[0].dtype == DType::kF32;
+}
+
 class GuardedCall : public LibraryCall {
  public:
   GuardedCall(std::unique_ptr<LibraryCall> call, SumOfProducts sum, const LibraryStep& step,
@@ -123,7 +128,8 @@ class GuardedCall : public LibraryCall {
         sum_(std::move(sum)),
         step_(step),
         context_(context),
-        loses_nan_(!sum_.keeps_nan && !KeepsNan(sum_.post_ops)),
+        wide_(IsWide(step)),
+        loses_nan_(wide_ && !sum_.keeps_nan && !KeepsNan(sum_.post_ops)),
         constants_(step.args.size(), kUnbounded),
         found_(step.args.size(), false) {
     size_t next = kDnnFirstPostOp;
@@ -142,6 +148,10 @@ class GuardedCall : public LibraryCall {
 
   absl::Status Run(const CallMemory& memory) override {
     result_bound_ = kUnbounded;
+    if (sum_.skips_padding && !(MagnitudeOf(1, memory) < kUnbounded)) {
+      return absl::UnimplementedError("weights that are not finite, beside padding");
+    }
+    if (!wide_) return call_->Run(memory);
     const MagnitudeBound bound = Bound(memory);
     if (loses_nan_ && !bound.finite) return RunPlain(memory);
     WEFT_RETURN_IF_ERROR(call_->Run(memory));
@@ -165,14 +175,15 @@ class GuardedCall : public LibraryCall {
     if (found_[arg]) return constants_[arg];
     const void* constant = arg == 1 && step_.load ? step_.load() : step_.constants[arg];
     if (constant == nullptr) {
-      return loses_nan_ ? scans_[arg].Run(memory.args[arg], context_.isa, context_.threads)
-                        : kUnbounded;
+      const bool scanned = loses_nan_ || (arg == 1 && sum_.skips_padding);
+      return scanned ? scans_[arg].Run(memory.args[arg], context_.isa, context_.threads)
+                     : kUnbounded;
     }
     found_[arg] = true;
     constants_[arg] = scans_[arg].Run(constant, context_.isa, context_.threads);
     // The routine reads a copy of these weights.
     if (arg == 1 && !step_.load && IsPacked(arg) && CoversItsMemory(step_.args[arg])) {
-      ReleaseMappedPages(constant, step_.args[arg].numel() * static_cast<int64_t>(sizeof(float)));
+      ReleaseMappedPages(constant, step_.args[arg].numel() * DTypeBits(step_.args[arg].dtype) / 8);
     }
     return constants_[arg];
   }
@@ -197,6 +208,7 @@ class GuardedCall : public LibraryCall {
   const SumOfProducts sum_;
   const LibraryStep step_;
   const LibraryContext context_;
+  const bool wide_;
   const bool loses_nan_;
   std::vector<int> operands_;         // By post-op operand: its number in the step.
   std::vector<float> bounds_;         // Bounds of those operands.
@@ -213,8 +225,7 @@ class GuardedCall : public LibraryCall {
 
 LibraryCallOr GuardMagnitudes(std::unique_ptr<LibraryCall> call, SumOfProducts sum,
                               const LibraryStep& step, const LibraryContext& context) {
-  const bool wide = step.result.dtype == DType::kF32 && step.args[0].dtype == DType::kF32;
-  if (!wide) return call;
+  if (!IsWide(step) && !sum.skips_padding) return call;
   return std::make_unique<GuardedCall>(std::move(call), std::move(sum), step, context);
 }
 

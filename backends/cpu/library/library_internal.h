@@ -34,6 +34,8 @@ LibraryCallOr MakeInterpolateCall(const LibraryStep& step, const LibraryContext&
 LibraryCallOr MakeRollCall(const LibraryStep& step, const LibraryContext& context);
 // cumsum and cumprod.
 LibraryCallOr MakeScanCall(const LibraryStep& step, const LibraryContext& context);
+// cummax and cummin.
+LibraryCallOr MakeExtremaCall(const LibraryStep& step, const LibraryContext& context);
 // sort and topk.
 LibraryCallOr MakeSortCall(const LibraryStep& step, const LibraryContext& context);
 // scatter and scatter_nd.
@@ -56,6 +58,8 @@ struct SumOfProducts {
   std::vector<DnnPostOp> post_ops;
   // The routine's functions keep NaN, even if KeepsNan is false for oneDNN's.
   bool keeps_nan = false;
+  // The routine passes over padding, whose zeros give NaN if weights are not finite.
+  bool skips_padding = false;
 };
 
 // Unimplemented unless oneDNN is known to support the post-ops. It is not for operands that it
@@ -66,7 +70,7 @@ absl::Status CheckTaken(const LibraryStep& step, const SumOfProducts& sum, const
 
 // Adds bounds of the magnitudes of the call's results, computed from those of its operands. If
 // post-ops would turn NaN into numbers, a run whose operands may lead to NaN uses MakePlainCall
-// instead.
+// instead. A run whose weights are not finite is Unimplemented if the routine passes over padding.
 LibraryCallOr GuardMagnitudes(std::unique_ptr<LibraryCall> call, SumOfProducts sum,
                               const LibraryStep& step, const LibraryContext& context);
 

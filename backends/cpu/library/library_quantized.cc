@@ -220,7 +220,7 @@ LibraryCallOr MakeConvolutionInteger(const LibraryStep& step, const LibraryConte
 }  // namespace
 
 LibraryCallOr MakeQuantizedCall(const LibraryStep& step, const LibraryContext& context) {
-  if (step.result.numel() == 0 || step.args[0].numel() == 0) {
+  if (step.result.numel() == 0 || step.args[0].numel() == 0 || step.args[1].numel() == 0) {
     return absl::UnimplementedError("an empty result or sum");
   }
   if (step.op == RoutineOp::kMatmulInteger) return MakeMatmulInteger(step, context);

@@ -2,14 +2,19 @@
 // depend on the number of threads.
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <type_traits>
+#include <utility>
 
 #include "backends/cpu/library/library_internal.h"
 #include "backends/cpu/library/lines.h"
 #include "backends/cpu/library/routine_ops.h"
+#include "backends/cpu/library/scratch_plan.h"
 #include "backends/cpu/threads/parallel.h"
+#include "base/status_macros.h"
 
 namespace weft::cpu {
 namespace {
@@ -27,8 +32,29 @@ struct ScanShape {
   bool reverse = false;
 };
 
+// `v` or the f32 beside it whose last bit is set: rounded once more, it gives what `v` does.
+float RoundToOdd(double v) {
+  const auto f = static_cast<float>(v);
+  if (f == v || v != v) return f;
+  uint32_t bits;
+  std::memcpy(&bits, &f, sizeof bits);
+  if (bits % 2 == 0) bits += std::abs(f) < std::abs(v) ? 1u : ~0u;
+  float odd;
+  std::memcpy(&odd, &bits, sizeof odd);
+  return odd;
+}
+
+// How wide numbers become elements.
+template <typename T>
+struct Nearest {
+  static T Of(Wide<T> v) { return static_cast<T>(v); }
+};
+struct Odd {
+  static float Of(double v) { return RoundToOdd(v); }
+};
+
 // `width` lines at most; their combinations stay in registers if it is 1.
-template <typename T, bool product, int width>
+template <typename T, bool product, typename Rounding, int width>
 void ScanLines(const ScanShape& s, const T* x, T* y, int64_t count) {
   Wide<T> all[width];
   const int64_t step = s.reverse ? -s.lines.inner : s.lines.inner;
@@ -43,12 +69,12 @@ void ScanLines(const ScanShape& s, const T* x, T* y, int64_t count) {
       const auto v = static_cast<Wide<T>>(x[at + j]);
       const Wide<T> before = all[j];
       all[j] = product ? before * v : before + v;
-      y[at + j] = static_cast<T>(s.exclusive ? before : all[j]);
+      y[at + j] = Rounding::Of(s.exclusive ? before : all[j]);
     }
   }
 }
 
-template <typename T, bool product>
+template <typename T, bool product, typename Rounding>
 class ScanCall : public LibraryCall {
  public:
   ScanCall(const ScanShape& shape, int threads)
@@ -66,10 +92,10 @@ class ScanCall : public LibraryCall {
       const int64_t beside = task % groups_ * kBeside;
       const int64_t begin = task / groups_ * s_.lines.size * s_.lines.inner + beside;
       if (s_.lines.inner == 1) {
-        ScanLines<T, product, 1>(s_, x + begin, y + begin, 1);
+        ScanLines<T, product, Rounding, 1>(s_, x + begin, y + begin, 1);
       } else {
-        ScanLines<T, product, kBeside>(s_, x + begin, y + begin,
-                                       std::min<int64_t>(kBeside, s_.lines.inner - beside));
+        ScanLines<T, product, Rounding, kBeside>(
+            s_, x + begin, y + begin, std::min<int64_t>(kBeside, s_.lines.inner - beside));
       }
     });
     return absl::OkStatus();
@@ -81,11 +107,43 @@ class ScanCall : public LibraryCall {
   const int threads_;
 };
 
-template <typename T>
+template <typename T, typename Rounding = Nearest<T>>
 std::unique_ptr<LibraryCall> MakeScan(const ScanShape& shape, bool product, int threads) {
-  if (product) return std::make_unique<ScanCall<T, true>>(shape, threads);
-  return std::make_unique<ScanCall<T, false>>(shape, threads);
+  if (product) return std::make_unique<ScanCall<T, true, Rounding>>(shape, threads);
+  return std::make_unique<ScanCall<T, false, Rounding>>(shape, threads);
 }
+
+// Scans narrow floats as f32.
+class NarrowScanCall : public LibraryCall {
+ public:
+  NarrowScanCall(std::unique_ptr<LibraryCall> scan, int64_t numel, MoveFn load, MoveFn store)
+      : scan_(std::move(scan)), numel_(numel), load_(load), store_(store) {
+    x_at_ = scratch_.Place(numel * 4);
+    y_at_ = scratch_.Place(numel * 4);
+  }
+
+  std::string name() const override { return scan_->name(); }
+  int64_t scratch_bytes() const override { return scratch_.bytes(); }
+
+  absl::Status Run(const CallMemory& memory) override {
+    char* const scratch = static_cast<char*>(memory.scratch);
+    void* const x = scratch + x_at_;
+    load_(x, memory.args[0], 1, numel_);
+    CallMemory wide;
+    wide.args = absl::MakeConstSpan(&x, 1);
+    wide.result = scratch + y_at_;
+    WEFT_RETURN_IF_ERROR(scan_->Run(wide));
+    store_(memory.result, wide.result, 1, numel_);
+    return absl::OkStatus();
+  }
+
+ private:
+  const std::unique_ptr<LibraryCall> scan_;
+  const int64_t numel_;
+  const MoveFn load_, store_;
+  ScratchPlan scratch_;
+  int64_t x_at_ = 0, y_at_ = 0;
+};
 
 }  // namespace
 
@@ -101,6 +159,11 @@ LibraryCallOr MakeScanCall(const LibraryStep& step, const LibraryContext& contex
   shape.reverse = attrs.reverse();
   const bool product = step.op == RoutineOp::kCumprod;
   switch (x.dtype) {
+    case DType::kF16:
+    case DType::kBF16:
+      return std::make_unique<NarrowScanCall>(MakeScan<float, Odd>(shape, product, context.threads),
+                                              x.numel(), context.table->load(x.dtype),
+                                              context.table->store(x.dtype));
     case DType::kF32:
       return MakeScan<float>(shape, product, context.threads);
     case DType::kF64:

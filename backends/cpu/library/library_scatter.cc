@@ -7,12 +7,14 @@
 #include <cstring>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "backends/cpu/library/library_internal.h"
 #include "backends/cpu/library/routine_ops.h"
+#include "backends/cpu/library/scratch_plan.h"
 #include "backends/cpu/threads/parallel.h"
 #include "base/status_macros.h"
 
@@ -39,35 +41,25 @@ struct ScatterShape {
   // Loops over the updates in their order, with strides among the tuples, in the result behind a
   // tuple's place, and among the updates.
   Sizes loops, at, to, from;
+
+  // Where elements are converted to f32, else null; and how many elements the updates lie among.
+  MoveFn load = nullptr;
+  MoveFn store = nullptr;
+  int64_t given = 0;
 };
 
 // Integers wrap.
 template <typename T>
-struct WrappedOf {
-  using Type = T;
-};
-template <>
-struct WrappedOf<int32_t> {
-  using Type = uint32_t;
-};
-template <>
-struct WrappedOf<int64_t> {
-  using Type = uint64_t;
-};
-
-template <typename T, Reduce reduce>
-T Combined(T a, T b) {
-  using Wrapped = typename WrappedOf<T>::Type;
-  if constexpr (reduce == Reduce::kNone) {
-    return b;
-  } else if constexpr (reduce == Reduce::kAdd) {
+T Combined(Reduce reduce, T a, T b) {
+  using Wrapped = std::conditional_t<std::is_integral_v<T>, uint64_t, T>;
+  if (reduce == Reduce::kAdd) {
     return static_cast<T>(static_cast<Wrapped>(a) + static_cast<Wrapped>(b));
-  } else if constexpr (reduce == Reduce::kMul) {
-    return static_cast<T>(static_cast<Wrapped>(a) * static_cast<Wrapped>(b));
-  } else {
-    if (a != a || b != b) return a != a ? a : b;
-    return (reduce == Reduce::kMax ? a < b : b < a) ? b : a;
   }
+  if (reduce == Reduce::kMul) {
+    return static_cast<T>(static_cast<Wrapped>(a) * static_cast<Wrapped>(b));
+  }
+  if (a != a || b != b) return a != a ? a : b;
+  return (reduce == Reduce::kMax ? a < b : b < a) ? b : a;
 }
 
 // Calls row(offsets) for each row along the last of the loops, with an offset for each of
@@ -97,48 +89,63 @@ struct UpdateRow {
   const int64_t* places = nullptr;
   int64_t at = 0, to = 0, from = 0;  // Strides.
 };
-using Update = void (*)(const UpdateRow& row, const void* updates, void* result);
+using Update = void (*)(const UpdateRow& row, Reduce reduce, const void* updates, void* result);
 
-template <typename T, Reduce reduce>
-void UpdateElements(const UpdateRow& row, const void* updates, void* result) {
+template <typename T, typename Change>
+void ForEachElement(const UpdateRow& row, const void* updates, void* result, Change change) {
   const T* x = static_cast<const T*>(updates);
   T* y = static_cast<T*>(result);
   if (row.at == 0 && row.to == 1 && row.from == 1) {
     y += row.places[0];
-    for (int64_t i = 0; i < row.size; ++i) y[i] = Combined<T, reduce>(y[i], x[i]);
+    for (int64_t i = 0; i < row.size; ++i) change(&y[i], x[i]);
     return;
   }
   for (int64_t i = 0; i < row.size; ++i) {
-    T& element = y[row.places[i * row.at] + i * row.to];
-    element = Combined<T, reduce>(element, x[i * row.from]);
+    change(&y[row.places[i * row.at] + i * row.to], x[i * row.from]);
   }
+}
+template <typename T>
+void MoveElements(const UpdateRow& row, Reduce /*reduce*/, const void* updates, void* result) {
+  ForEachElement<T>(row, updates, result, [](T* y, T x) { *y = x; });
+}
+template <typename T>
+void CombineElements(const UpdateRow& row, Reduce reduce, const void* updates, void* result) {
+  ForEachElement<T>(row, updates, result, [reduce](T* y, T x) { *y = Combined(reduce, *y, x); });
 }
 
 class ScatterCall : public LibraryCall {
  public:
   ScatterCall(ScatterShape shape, Update update, int threads)
-      : s_(std::move(shape)), update_(update), threads_(threads) {}
-
-  std::string name() const override { return "scatter"; }
-  int64_t scratch_bytes() const override {
-    int64_t tuples = sizeof(int64_t);
+      : s_(std::move(shape)), update_(update), threads_(threads) {
+    int64_t tuples = 1;
     for (int64_t size : s_.tuples) tuples *= size;
-    return tuples;
+    places_at_ = scratch_.Place(tuples * static_cast<int64_t>(sizeof(int64_t)));
+    const auto wide = static_cast<int64_t>(s_.load == nullptr ? 0 : sizeof(float));
+    self_at_ = scratch_.Place(s_.numel * wide);
+    updates_at_ = scratch_.Place(s_.given * wide);
   }
 
+  std::string name() const override { return "scatter"; }
+  int64_t scratch_bytes() const override { return scratch_.bytes(); }
+
   absl::Status Run(const CallMemory& memory) override {
-    auto* places = static_cast<int64_t*>(memory.scratch);
+    auto* const scratch = static_cast<char*>(memory.scratch);
+    auto* const places = reinterpret_cast<int64_t*>(scratch + places_at_);
     WEFT_RETURN_IF_ERROR(s_.wide_index
                              ? ReadIndices(static_cast<const int64_t*>(memory.args[1]), places)
                              : ReadIndices(static_cast<const int32_t*>(memory.args[1]), places));
+    const auto* self = static_cast<const char*>(memory.args[0]);
+    const auto* updates = static_cast<const char*>(memory.args[2]);
     auto* y = static_cast<char*>(memory.result);
-    if (memory.args[0] != y) CopySelf(static_cast<const char*>(memory.args[0]), y);
-    const auto* x = static_cast<const char*>(memory.args[2]);
-    UpdateRow row = {s_.loops.back(), nullptr, s_.at.back(), s_.to.back(), s_.from.back()};
-    ForEachRow<3>(s_.loops, {&s_.at, &s_.to, &s_.from}, [&](const auto& offsets) {
-      row.places = places + offsets[0];
-      update_(row, x + offsets[2] * s_.bytes, y + offsets[1] * s_.bytes);
-    });
+    if (s_.load == nullptr) {
+      if (self != y) CopySelf(self, y);
+      UpdateAll(places, updates, s_.bytes, y);
+      return absl::OkStatus();
+    }
+    s_.load(scratch + self_at_, self, 1, s_.numel);
+    s_.load(scratch + updates_at_, updates, 1, s_.given);
+    UpdateAll(places, scratch + updates_at_, sizeof(float), scratch + self_at_);
+    s_.store(y, scratch + self_at_, 1, s_.numel);
     return absl::OkStatus();
   }
 
@@ -146,30 +153,59 @@ class ScatterCall : public LibraryCall {
   // The places of the tuples.
   template <typename Index>
   absl::Status ReadIndices(const Index* indices, int64_t* places) const {
-    const int64_t row = s_.tuples.back();
-    const int64_t stride = s_.tuple_strides.back();
-    bool found = true;
-    int64_t wrong = 0, wrong_bound = 0;
+    const int64_t row = s_.tuples.back(), stride = s_.tuple_strides.back();
+    bool wrong = false;
     ForEachRow<1>(s_.tuples, {&s_.tuple_strides}, [&](const auto& offsets) {
-      for (int64_t i = 0; i < row; ++i) {
-        const Index* tuple = indices + offsets[0] + i * stride;
-        int64_t place = 0;
-        for (size_t k = 0; k < s_.bounds.size(); ++k) {
+      std::fill_n(places, row, 0);
+      for (size_t k = 0; k < s_.bounds.size(); ++k) {
+        const Index* column = indices + offsets[0] + static_cast<int64_t>(k) * s_.index_stride;
+        wrong |= AddPlaces(column, row, stride, k, places);
+      }
+      places += row;
+    });
+    return wrong ? FindWrong(indices) : absl::OkStatus();
+  }
+
+  // True if an index is not in [-bound, bound).
+  template <typename Index>
+  bool AddPlaces(const Index* indices, int64_t count, int64_t stride, size_t k,
+                 int64_t* places) const {
+    const int64_t bound = s_.bounds[k], step = s_.bound_strides[k];
+    uint64_t signs = 0;  // Both sums of an index that is within bounds have no sign.
+    for (int64_t i = 0; i < count; ++i) {
+      const int64_t index = indices[i * stride];
+      const auto bits = static_cast<uint64_t>(index);
+      const auto size = static_cast<uint64_t>(bound);
+      signs |= (bits + size) | (size - 1 - bits);
+      places[i] += static_cast<int64_t>(static_cast<uint64_t>(index < 0 ? bits + size : bits) *
+                                        static_cast<uint64_t>(step));
+    }
+    return signs >> 63 != 0;
+  }
+
+  template <typename Index>
+  absl::Status FindWrong(const Index* indices) const {
+    absl::Status status;
+    ForEachRow<1>(s_.tuples, {&s_.tuple_strides}, [&](const auto& offsets) {
+      for (int64_t i = 0; i < s_.tuples.back() && status.ok(); ++i) {
+        const Index* tuple = indices + offsets[0] + i * s_.tuple_strides.back();
+        for (size_t k = 0; k < s_.bounds.size() && status.ok(); ++k) {
           const int64_t index = tuple[static_cast<int64_t>(k) * s_.index_stride];
-          const int64_t bound = s_.bounds[k];
-          if (found && (index < -bound || index >= bound)) {
-            found = false;
-            wrong = index;
-            wrong_bound = bound;
-          }
-          place += (index < 0 ? index + bound : index) * s_.bound_strides[k];
+          if (index >= -s_.bounds[k] && index < s_.bounds[k]) continue;
+          status = absl::OutOfRangeError(
+              absl::StrCat("index ", index, " is out of range for size ", s_.bounds[k]));
         }
-        *places++ = place;
       }
     });
-    if (found) return absl::OkStatus();
-    return absl::OutOfRangeError(
-        absl::StrCat("index ", wrong, " is out of range for size ", wrong_bound));
+    return status;
+  }
+
+  void UpdateAll(const int64_t* places, const char* updates, int64_t bytes, char* y) const {
+    UpdateRow row = {s_.loops.back(), nullptr, s_.at.back(), s_.to.back(), s_.from.back()};
+    ForEachRow<3>(s_.loops, {&s_.at, &s_.to, &s_.from}, [&](const auto& offsets) {
+      row.places = places + offsets[0];
+      update_(row, s_.reduce, updates + offsets[2] * bytes, y + offsets[1] * bytes);
+    });
   }
 
   void CopySelf(const char* x, char* y) const {
@@ -184,6 +220,8 @@ class ScatterCall : public LibraryCall {
   const ScatterShape s_;
   const Update update_;
   const int threads_;
+  ScratchPlan scratch_;
+  int64_t places_at_ = 0, self_at_ = 0, updates_at_ = 0;
 };
 
 // Of a dense tensor.
@@ -285,34 +323,17 @@ void JoinLoops(ScatterShape* s) {
   }
 }
 
-template <typename T>
-Update CombineBy(Reduce reduce) {
-  switch (reduce) {
-    case Reduce::kNone:
-      break;
-    case Reduce::kAdd:
-      return UpdateElements<T, Reduce::kAdd>;
-    case Reduce::kMul:
-      return UpdateElements<T, Reduce::kMul>;
-    case Reduce::kMax:
-      return UpdateElements<T, Reduce::kMax>;
-    case Reduce::kMin:
-      return UpdateElements<T, Reduce::kMin>;
-  }
-  return nullptr;
-}
-
 // Elements that are only moved are so by their size.
 absl::StatusOr<Update> MoveOf(int64_t bytes) {
   switch (bytes) {
     case 1:
-      return UpdateElements<uint8_t, Reduce::kNone>;
+      return MoveElements<uint8_t>;
     case 2:
-      return UpdateElements<uint16_t, Reduce::kNone>;
+      return MoveElements<uint16_t>;
     case 4:
-      return UpdateElements<uint32_t, Reduce::kNone>;
+      return MoveElements<uint32_t>;
     case 8:
-      return UpdateElements<uint64_t, Reduce::kNone>;
+      return MoveElements<uint64_t>;
     default:
       return absl::UnimplementedError("such elements");
   }
@@ -321,17 +342,48 @@ absl::StatusOr<Update> MoveOf(int64_t bytes) {
 absl::StatusOr<Update> UpdateOf(Reduce reduce, DType dtype) {
   if (reduce == Reduce::kNone) return MoveOf(DTypeBits(dtype) / 8);
   switch (dtype) {
+    case DType::kF16:
+    case DType::kBF16:
     case DType::kF32:
-      return CombineBy<float>(reduce);
+      return CombineElements<float>;
     case DType::kF64:
-      return CombineBy<double>(reduce);
+      return CombineElements<double>;
+    case DType::kI8:
+      return CombineElements<int8_t>;
+    case DType::kU8:
+      return CombineElements<uint8_t>;
+    case DType::kI16:
+      return CombineElements<int16_t>;
+    case DType::kU16:
+      return CombineElements<uint16_t>;
     case DType::kI32:
-      return CombineBy<int32_t>(reduce);
+      return CombineElements<int32_t>;
+    case DType::kU32:
+      return CombineElements<uint32_t>;
     case DType::kI64:
-      return CombineBy<int64_t>(reduce);
+      return CombineElements<int64_t>;
+    case DType::kU64:
+      return CombineElements<uint64_t>;
     default:
       return absl::UnimplementedError("combinations of such elements");
   }
+}
+
+// Combinations of narrow floats are made in f32, and rounded once. False if the updates lie
+// backwards.
+bool SetNarrow(const LibraryStep& step, const LibraryContext& context, ScatterShape* s) {
+  const DType dtype = step.args[0].dtype;
+  const RunView& updates = step.args[2];
+  if (s->reduce == Reduce::kNone || (dtype != DType::kF16 && dtype != DType::kBF16)) return true;
+  s->load = context.table->load(dtype);
+  s->store = context.table->store(dtype);
+  if (updates.numel() == 0) return true;
+  s->given = 1;
+  for (int d = 0; d < updates.rank(); ++d) {
+    if (updates.strides[d] < 0) return false;
+    s->given += (updates.dims[d] - 1) * updates.strides[d];
+  }
+  return true;
 }
 
 Reduce ReduceOf(const std::string& name) {
@@ -368,6 +420,7 @@ LibraryCallOr MakeScatterCall(const LibraryStep& step, const LibraryContext& con
   // Without updates no index is looked at.
   if (std::count(shape.loops.begin(), shape.loops.end(), 0) > 0) shape.tuples.front() = 0;
   JoinLoops(&shape);
+  if (!SetNarrow(step, context, &shape)) return absl::UnimplementedError("such updates");
   WEFT_ASSIGN_OR_RETURN(const Update update, UpdateOf(shape.reduce, self.dtype));
   return std::make_unique<ScatterCall>(std::move(shape), update, context.threads);
 }

@@ -9,72 +9,12 @@
 
 #include "backends/cpu/library/library_internal.h"
 #include "backends/cpu/library/lines.h"
+#include "backends/cpu/library/order_keys.h"
 #include "backends/cpu/library/routine_ops.h"
 #include "backends/cpu/threads/parallel.h"
 
 namespace weft::cpu {
 namespace {
-
-template <typename U>
-constexpr U kTop = U{1} << (8 * sizeof(U) - 1);
-
-// The key of a float, from its bits: zeros have one, and NaN has the largest. `infinity`: the bits
-// of that number.
-template <typename U>
-U KeyOfFloat(U bits, U infinity) {
-  const U magnitude = bits & static_cast<U>(~kTop<U>);
-  if (magnitude > infinity) return std::numeric_limits<U>::max();
-  if (magnitude == 0) return kTop<U>;
-  return (bits & kTop<U>) != 0 ? static_cast<U>(~bits) : static_cast<U>(bits | kTop<U>);
-}
-
-// Keys of elements as they lie in memory.
-template <typename U>
-struct UnsignedKey {
-  U operator()(U bits) const { return bits; }
-};
-template <typename U>
-struct SignedKey {
-  U operator()(U bits) const { return static_cast<U>(bits ^ kTop<U>); }
-};
-template <typename U, U infinity>
-struct FloatKey {
-  U operator()(U bits) const { return KeyOfFloat<U>(bits, infinity); }
-};
-
-// Calls `use` with a number of the size of the dtype's elements, and what makes a key of it.
-template <typename Use>
-void WithKey(DType dtype, Use use) {
-  switch (dtype) {
-    case DType::kBool:
-    case DType::kU8:
-      return use(uint8_t{}, UnsignedKey<uint8_t>());
-    case DType::kU16:
-      return use(uint16_t{}, UnsignedKey<uint16_t>());
-    case DType::kU32:
-      return use(uint32_t{}, UnsignedKey<uint32_t>());
-    case DType::kU64:
-      return use(uint64_t{}, UnsignedKey<uint64_t>());
-    case DType::kI8:
-      return use(uint8_t{}, SignedKey<uint8_t>());
-    case DType::kI16:
-      return use(uint16_t{}, SignedKey<uint16_t>());
-    case DType::kI32:
-      return use(uint32_t{}, SignedKey<uint32_t>());
-    case DType::kI64:
-      return use(uint64_t{}, SignedKey<uint64_t>());
-    case DType::kF16:
-      return use(uint16_t{}, FloatKey<uint16_t, 0x7c00>());
-    case DType::kBF16:
-      return use(uint16_t{}, FloatKey<uint16_t, 0x7f80>());
-    case DType::kF32:
-      return use(uint32_t{}, FloatKey<uint32_t, 0x7f800000>());
-    case DType::kF64:
-      return use(uint64_t{}, FloatKey<uint64_t, uint64_t{0x7ff} << 52>());
-    default:
-      return;
-  }
-}
 
 // A key of 32 bits or fewer, and the position below it.
 struct Packed {
@@ -218,8 +158,8 @@ LibraryCallOr MakeSortCall(const LibraryStep& step, const LibraryContext& contex
     }
   }
   // A plan from a file may have any dtypes.
-  if (shape.k < 0 || shape.k > shape.lines.size || shape.bytes < 1 || shape.bytes > 8 ||
-      IsComplex(x.dtype) || (step.result.present() && step.result.dtype != x.dtype) ||
+  if (shape.k < 0 || shape.k > shape.lines.size || !HasKey(x.dtype) ||
+      (step.result.present() && step.result.dtype != x.dtype) ||
       (step.more_results[0].present() && step.more_results[0].dtype != DType::kI64)) {
     return absl::UnimplementedError("a sort of such elements");
   }

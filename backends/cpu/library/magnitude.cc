@@ -16,9 +16,23 @@ namespace {
 // adds far less than the factor of 3 up to the largest f32.
 constexpr double kLargestSum = 1e38;
 
+// As MagnitudeFn. As integers, the bits of magnitudes have the order of the magnitudes.
+float MagnitudeOfBf16(const uint16_t* data, int64_t stride, int64_t n) {
+  constexpr uint16_t kMagnitudeBits = 0x7fff, kInfinityBits = 0x7f80;
+  uint16_t most = 0;
+#pragma omp simd reduction(max : most)
+  for (int64_t i = 0; i < n; ++i) {
+    most = std::max<uint16_t>(most, data[i * stride] & kMagnitudeBits);
+  }
+  const uint32_t bits = uint32_t{std::min(most, kInfinityBits)} << 16;
+  float magnitude;
+  std::memcpy(&magnitude, &bits, sizeof magnitude);
+  return magnitude;
+}
+
 }  // namespace
 
-MagnitudeScan::MagnitudeScan(const RunView& view) {
+MagnitudeScan::MagnitudeScan(const RunView& view) : dtype_(view.dtype) {
   std::vector<Loop> loops;
   for (int d = 0; d < view.rank(); ++d) {
     empty_ = empty_ || view.dims[d] == 0;
@@ -44,7 +58,6 @@ float MagnitudeScan::Run(const void* data, Isa isa, int threads) const {
   if (empty_) return 0;
   const MagnitudeFn scan = ForIsa(isa, Avx512Magnitude, Avx2Magnitude);
   const Loop inner = loops_.back();
-  const float* const first = static_cast<const float*>(data) + first_;
   int64_t rows = 1;
   for (size_t i = 0; i + 1 < loops_.size(); ++i) rows *= loops_[i].size;
   constexpr int64_t kChunk = 1 << 14;
@@ -60,7 +73,12 @@ float MagnitudeScan::Run(const void* data, Isa isa, int threads) const {
       offset += row % loops_[i].size * loops_[i].stride;
       row /= loops_[i].size;
     }
-    const float found = scan(first + offset, inner.stride, std::min(kChunk, inner.size - from));
+    const int64_t count = std::min(kChunk, inner.size - from);
+    const float found =
+        dtype_ == DType::kBF16
+            ? MagnitudeOfBf16(static_cast<const uint16_t*>(data) + first_ + offset, inner.stride,
+                              count)
+            : scan(static_cast<const float*>(data) + first_ + offset, inner.stride, count);
     float before = most;
     while (before < found && !most.compare_exchange_weak(before, found)) {
     }

@@ -15,7 +15,7 @@ namespace weft::cpu {
 // The bound of a tensor about which nothing is known: elements may be infinite or NaN.
 inline constexpr float kUnbounded = std::numeric_limits<float>::infinity();
 
-// Finds the largest magnitude among the f32 elements of a view.
+// Finds the largest magnitude among the elements of a view, f32 or bf16.
 class MagnitudeScan {
  public:
   explicit MagnitudeScan(const RunView& view);
@@ -23,6 +23,9 @@ class MagnitudeScan {
   // Infinite if an element is infinite or NaN. `data` is the view's first element. Runs on up to
   // `threads` threads and allocates nothing.
   float Run(const void* data, Isa isa, int threads) const;
+
+  // True for the dtypes above.
+  static bool Supports(DType dtype) { return dtype == DType::kF32 || dtype == DType::kBF16; }
 
  private:
   struct Loop {
@@ -33,6 +36,7 @@ class MagnitudeScan {
   std::vector<Loop> loops_;
   int64_t first_ = 0;  // Element with the lowest address, relative to the view's first one.
   bool empty_ = false;
+  DType dtype_;
 };
 
 // False for functions whose oneDNN implementation gives a number for NaN: their operand must be

@@ -79,6 +79,7 @@ constexpr ReadAttr kScanAttrs[] = {
     {"exclusive", AttrKind::kBool},
     {"reverse", AttrKind::kBool},
 };
+constexpr ReadAttr kDimAttrs[] = {{"dim", AttrKind::kInt}};
 constexpr ReadAttr kSortAttrs[] = {
     {"dim", AttrKind::kInt},
     {"descending", AttrKind::kBool},
@@ -129,6 +130,8 @@ const RoutineOpInfo kOps[] = {
     {RoutineOp::kObserve, "observe", kObserveAttrs},
     {RoutineOp::kCumsum, "cumsum", kScanAttrs},
     {RoutineOp::kCumprod, "cumprod", kScanAttrs},
+    {RoutineOp::kCummax, "cummax", kDimAttrs},
+    {RoutineOp::kCummin, "cummin", kDimAttrs},
     {RoutineOp::kSort, "sort", kSortAttrs},
     {RoutineOp::kTopk, "topk", kTopkAttrs},
     {RoutineOp::kScatter, "scatter", kScatterAttrs},

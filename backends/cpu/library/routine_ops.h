@@ -44,6 +44,8 @@ enum class RoutineOp : uint8_t {
   kObserve,
   kCumsum,
   kCumprod,
+  kCummax,
+  kCummin,
   kSort,
   kTopk,
   kScatter,
@@ -195,6 +197,13 @@ class ScanAttrs : public RoutineAttrs {
   int64_t dim() const { return Int("dim"); }
   bool exclusive() const { return Bool("exclusive"); }
   bool reverse() const { return Bool("reverse"); }
+};
+
+// Of cummax and cummin.
+class DimAttrs : public RoutineAttrs {
+ public:
+  using RoutineAttrs::RoutineAttrs;
+  int64_t dim() const { return Int("dim"); }
 };
 
 class SortAttrs : public RoutineAttrs {

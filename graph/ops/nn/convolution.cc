@@ -69,52 +69,50 @@ absl::StatusOr<SymInt> InferChannels(const OpArgs& args) {
 
 // --- Evaluation -----------------------------------------------------------------
 
-// One spatial dim. Source() is the input position of element `tap` of the window at output `at`; -1
-// for padding.
+// One spatial dim. Source() is the position in the image of element `tap` of the window at `at`;
+// -1 for padding. The windows of a transposed convolution are at the pixels of its input, and its
+// image is the output.
 struct Axis {
-  int64_t in, out, kernel, stride, before, dilation;
-  bool transposed;
+  int64_t image, windows, kernel, stride, before, dilation;
 
   int64_t Source(int64_t at, int64_t tap) const {
-    int64_t i = transposed ? at + before - tap * dilation : at * stride - before + tap * dilation;
-    if (transposed) {
-      if (i % stride != 0) return -1;
-      i /= stride;
-    }
-    return i >= 0 && i < in ? i : -1;
+    const int64_t i = at * stride - before + tap * dilation;
+    return i >= 0 && i < image ? i : -1;
   }
 };
 
 struct Space {
   std::vector<Axis> axes;
-  int64_t in = 1, out = 1, kernel = 1;
+  int64_t image = 1, windows = 1, kernel = 1;
 
   explicit Space(EvalContext& c) {
     const Attrs attrs = c.attrs();
     const auto stride = attrs.Ints("stride");
     const auto padding = attrs.Ints("padding");
     const auto dilation = attrs.Ints("dilation");
+    const bool transposed = attrs.Bool("transposed");
     for (int i = 0; i + 2 < c.in(0).rank(); ++i) {
-      axes.push_back({c.in(0).dim(2 + i), c.out(0).dim(2 + i), c.in(1).dim(2 + i), stride[i],
-                      padding[i], dilation[i], attrs.Bool("transposed")});
-      in *= axes.back().in;
-      out *= axes.back().out;
+      const int64_t in = c.in(0).dim(2 + i), out = c.out(0).dim(2 + i);
+      axes.push_back({transposed ? out : in, transposed ? in : out, c.in(1).dim(2 + i), stride[i],
+                      padding[i], dilation[i]});
+      image *= axes.back().image;
+      windows *= axes.back().windows;
       kernel *= axes.back().kernel;
     }
   }
 
-  // For output positions [begin, begin + count) and each tap, the element of
-  // the input's plane that they meet, taps first.
+  // For windows [begin, begin + count) and each tap, the element of the image that they meet, taps
+  // first.
   std::vector<int64_t> Sources(int64_t begin, int64_t count) const {
     std::vector<int64_t> sources(kernel * count, 0);
     int64_t scale = 1;
-    int64_t inner_out = 1;
+    int64_t inner_windows = 1;
     int64_t inner_taps = 1;
     for (size_t i = axes.size(); i-- > 0;) {
       const Axis& axis = axes[i];
       std::vector<int64_t> at(count);
       for (int64_t j = 0; j < count; ++j) {
-        at[j] = (begin + j) / inner_out % axis.out;
+        at[j] = (begin + j) / inner_windows % axis.windows;
       }
       for (int64_t t = 0; t < kernel; ++t) {
         const int64_t tap = t / inner_taps % axis.kernel;
@@ -124,39 +122,21 @@ struct Space {
           row[j] = s < 0 || row[j] < 0 ? -1 : row[j] + s * scale;
         }
       }
-      scale *= axis.in;
-      inner_out *= axis.out;
+      scale *= axis.image;
+      inner_windows *= axis.windows;
       inner_taps *= axis.kernel;
     }
     return sources;
   }
 };
 
-// A group's weights as matrices of output channels by (input channel, tap).
-template <typename T>
-std::vector<T> WeightMatrices(const HostTensor& weight, bool transposed, int64_t groups,
-                              int64_t taps) {
-  std::vector<T> from = Read<T>(weight);
-  if (!transposed || from.empty()) return from;
-  const int64_t ins = weight.dim(0) / groups;
-  const int64_t outs = weight.dim(1);
-  std::vector<T> to(from.size());
-  for (int64_t i = 0; i < static_cast<int64_t>(from.size()) / taps; ++i) {
-    const int64_t g = i / (ins * outs);
-    const int64_t in = i / outs % ins;
-    const int64_t out = i % outs;
-    std::copy(from.begin() + i * taps, from.begin() + (i + 1) * taps,
-              to.begin() + ((g * outs + out) * ins + in) * taps);
-  }
-  return to;
-}
-
-// Rows of a panel are (input channel, tap), columns are output positions.
+// Rows of a panel are (input channel, tap), columns are windows. Padding is zeros, which are
+// multiplied like other elements: an infinite weight gives NaN there.
 template <typename T>
 void FillPanel(const Space& space, const T* input, const Panel& p, T* to) {
   const std::vector<int64_t> source = space.Sources(p.col, p.cols);
   for (int64_t r = 0; r < p.rows; ++r) {
-    const T* plane = input + (p.row + r) / space.kernel * space.in;
+    const T* plane = input + (p.row + r) / space.kernel * space.image;
     const int64_t* from = &source[(p.row + r) % space.kernel * p.cols];
     for (int64_t j = 0; j < p.cols; ++j) {
       to[r * p.stride + j] = from[j] < 0 ? T{0} : plane[from[j]];
@@ -170,23 +150,67 @@ void AddBias(const HostTensor& bias, int64_t plane, std::vector<T>* y) {
   for (size_t i = 0; i < y->size(); ++i) (*y)[i] += b[i / plane % b.size()];
 }
 
+template <typename T>
+std::vector<T> Convolve(EvalContext& c, const Space& space, int64_t groups) {
+  const std::vector<T> x = Read<T>(c.in(0)), w = Read<T>(c.in(1));
+  const int64_t ins = c.in(0).dim(1) / groups, outs = c.out(0).dim(1) / groups;
+  const int64_t depth = ins * space.kernel;
+  return Multiply<T>({c.in(0).dim(0) * groups, outs, space.windows, depth,
+                      [&](int64_t i) { return w.data() + i % groups * outs * depth; },
+                      [&](int64_t i, const Panel& panel, T* to) {
+                        FillPanel(space, x.data() + i * ins * space.image, panel, to);
+                      }});
+}
+
+// For each group, matrices of (output channel, tap) by input channel.
+template <typename T>
+std::vector<T> TransposeWeights(const HostTensor& weight, int64_t groups, int64_t rows) {
+  const std::vector<T> from = Read<T>(weight);
+  const int64_t ins = weight.dim(0) / groups;
+  std::vector<T> to(from.size());
+  for (int64_t i = 0; i < static_cast<int64_t>(from.size()); ++i) {
+    const int64_t in = i / rows;
+    to[(in / ins * rows + i % rows) * ins + in % ins] = from[i];
+  }
+  return to;
+}
+
+// Each pixel times each element of the kernel is added where they meet. Nothing is added elsewhere:
+// results that no pixel reaches are 0, also if weights are infinite.
+template <typename T>
+std::vector<T> ConvolveTransposed(EvalContext& c, const Space& space, int64_t groups) {
+  const std::vector<T> x = Read<T>(c.in(0));
+  const int64_t ins = c.in(0).dim(1) / groups, outs = c.out(0).dim(1) / groups;
+  const int64_t rows = outs * space.kernel;
+  const std::vector<T> w = TransposeWeights<T>(c.in(1), groups, rows);
+  const std::vector<int64_t> places = space.Sources(0, space.windows);
+  std::vector<T> y(c.out(0).numel(), T{0});
+  for (int64_t i = 0; i < c.in(0).dim(0) * groups; ++i) {
+    const std::vector<T> terms = Multiply<T>(
+        {1, rows, space.windows, ins, [&](int64_t) { return w.data() + i % groups * rows * ins; },
+         [&](int64_t, const Panel& panel, T* to) {
+           CopyPanel(x.data() + i * ins * space.windows, space.windows, panel, to);
+         }});
+    ParallelFor(outs, [&](int64_t out) {
+      const T* from = terms.data() + out * static_cast<int64_t>(places.size());
+      T* plane = y.data() + (i * outs + out) * space.image;
+      for (size_t j = 0; j < places.size(); ++j) {
+        if (places[j] >= 0) plane[places[j]] += from[j];
+      }
+    });
+  }
+  return y;
+}
+
 absl::Status Eval(EvalContext& c) {
   const Space space(c);
   const int64_t groups = c.attrs().Sym("groups").value();
-  const int64_t ins = c.in(0).dim(1) / groups;
-  const int64_t outs = c.out(0).dim(1) / groups;
+  const bool transposed = c.attrs().Bool("transposed");
   return VisitProductDomain(c.in(0).dtype(), [&](auto zero) {
     using T = decltype(zero);
-    const std::vector<T> x = Read<T>(c.in(0));
-    const std::vector<T> w =
-        WeightMatrices<T>(c.in(1), c.attrs().Bool("transposed"), groups, space.kernel);
-    const int64_t depth = ins * space.kernel;
-    std::vector<T> y = Multiply<T>({c.in(0).dim(0) * groups, outs, space.out, depth,
-                                    [&](int64_t i) { return w.data() + i % groups * outs * depth; },
-                                    [&](int64_t i, const Panel& panel, T* to) {
-                                      FillPanel(space, x.data() + i * ins * space.in, panel, to);
-                                    }});
-    if (c.has(2)) AddBias(c.in(2), space.out, &y);
+    std::vector<T> y =
+        transposed ? ConvolveTransposed<T>(c, space, groups) : Convolve<T>(c, space, groups);
+    if (c.has(2)) AddBias(c.in(2), transposed ? space.image : space.windows, &y);
     Write(y, &c.out(0));
     return absl::OkStatus();
   });
@@ -248,6 +272,8 @@ WEFT_DEFINE_OP(convolution,
                       "[K, C/groups, kernel...], or its transpose with weight "
                       "[C, K/groups, kernel...]. `padding` has an entry for each spatial "
                       "dim, or two: all begins, then all ends; negative entries crop. "
+                      "Padding is zeros, which weights multiply; in a transposed convolution "
+                      "nothing is added where no element reaches. "
                       "ATen: aten::convolution, which pads evenly; ONNX: Conv-11 and "
                       "ConvTranspose-11.")
                    .Verify(Verify)

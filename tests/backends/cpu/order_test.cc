@@ -1,4 +1,5 @@
-// cumsum, cumprod, sort, topk, scatter and scatter_nd, compared with the reference executor.
+// cumsum, cumprod, cummax, cummin, sort, topk, scatter and scatter_nd, compared with the reference
+// executor.
 #include <cmath>
 #include <limits>
 #include <string>
@@ -50,7 +51,7 @@ std::string With(absl::string_view text, absl::string_view dtype) {
 }
 
 TEST(Scan, AddsUpAndMultiplies) {
-  for (const char* dtype : {"f32", "f64", "i32", "i64"}) {
+  for (const char* dtype : {"f32", "f64", "f16", "bf16", "i32", "i64"}) {
     for (const char* op : {"cumsum", "cumprod"}) {
       for (const char* attrs : {"dim=1", "dim=-1, reverse=true", "dim=0, exclusive=true",
                                 "dim=1, exclusive=true, reverse=true"}) {
@@ -76,6 +77,26 @@ TEST(Scan, OpenSizes) {
   for (const Dims& dims : {Dims{1, 1}, {4, 9}, {300, 100}}) {
     ExpectAsReference(*executable, text, {Repeating(DType::kF32, dims)}, kEqual);
   }
+}
+
+TEST(Scan, FindsExtremaAndWhereTheyStand) {
+  for (const char* dtype : {"bool", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "f16",
+                            "bf16", "f32", "f64"}) {
+    for (const char* op : {"cummax", "cummin"}) {
+      for (const char* dim : {"0", "1", "-1"}) {
+        const std::string text =
+            With(absl::StrCat("func @main(%x: T[3, 70, 41]) -> (T[3, 70, 41], i64[3, 70, 41]) {"
+                              " %y, %i = ",
+                              op, "(%x, dim=", dim, ") return %y, %i }"),
+                 dtype);
+        ExpectRoutine(text, op, {Repeating(*ParseDType(dtype), {3, 70, 41})}, kEqual);
+      }
+    }
+  }
+  ExpectRoutine("func @main(%x: f32[9, 20]) -> i64[9, 20] { %y, %i = cummin(%x, dim=1) return %i }",
+                "cummin", {Repeating(DType::kF32, {9, 20})}, kEqual);
+  ExpectRoutine("func @main(%x: f32[9, 20]) -> f32[9, 20] { %y, %i = cummax(%x, dim=0) return %y }",
+                "cummax", {Repeating(DType::kF32, {9, 20})}, kEqual);
 }
 
 TEST(Sort, KeepsTheOrderOfEqualElements) {
@@ -128,7 +149,8 @@ TEST(Sort, LeavesResultsOut) {
 }
 
 TEST(Scatter, ReplacesAndCombines) {
-  for (const char* dtype : {"f32", "f64", "i32", "i64"}) {
+  for (const char* dtype :
+       {"f32", "f64", "f16", "bf16", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64"}) {
     for (const char* reduce : {"none", "add", "mul", "max", "min"}) {
       const DType type = *ParseDType(dtype);
       const HostTensor self = Repeating(type, {13, 6}), updates = Noise(type, {80, 9}, 2, 5);

@@ -104,7 +104,7 @@ MUTATIONS = [
      "const SymInt out = transposed ? weight.dim(1) : weight.dim(0);",
      "transposed convolutions with groups lose channels"),
     ("eval-conv-padding", "graph/ops/nn/convolution.cc",
-     "return i >= 0 && i < in ? i : -1;", "return i >= 0 && i <= in ? i : -1;",
+     "return i >= 0 && i < image ? i : -1;", "return i >= 0 && i <= image ? i : -1;",
      "the reference reads one element behind the row"),
     ("infer-cat-sum", "graph/ops/shape/cat.cc",
      "    dims[dim] = dims[dim] + args.type(i).dim(dim);\n", "",

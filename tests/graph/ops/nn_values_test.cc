@@ -76,6 +76,23 @@ TEST(NnValues, Convolution) {
   });
 }
 
+// A convolution multiplies the zeros around its input; a transposed one adds nothing there.
+TEST(NnValues, InfiniteWeightsBesidePadding) {
+  const auto eval = [](const char* call) {
+    const Sample sample = ParseSamples(call, ops::Registry())->front();
+    return Evaluate(*sample.op, sample.attrs, SampleInputs(sample, 0))->front().ReadDoubles();
+  };
+  const std::vector<double> y = eval(
+      "convolution(f32[1, 1, 2]{1, 2}, f32[1, 1, 2]{inf, 1}, none, stride=[1], padding=[1], "
+      "dilation=[1])");
+  ASSERT_EQ(y.size(), 3u);
+  EXPECT_TRUE(std::isnan(y[0]) && std::isinf(y[1]) && std::isinf(y[2]));
+  EXPECT_EQ(
+      eval("convolution(f32[1, 1, 2]{1, 2}, f32[1, 1, 1]{inf}, none, stride=[2], padding=[0], "
+           "dilation=[1], transposed=true, output_padding=[1])"),
+      (std::vector<double>{HUGE_VAL, 0, HUGE_VAL, 0}));
+}
+
 TEST(NnValues, Pooling) {
   Check({
       {"max_pool(f32[1, 1, 5]{1, 3, 3, 2, 0}, kernel_size=[3], "
