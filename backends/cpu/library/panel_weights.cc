@@ -89,7 +89,7 @@ std::shared_ptr<const PackedPanels> PanelWeights::Get(int64_t key, const WeightV
   float* to = reinterpret_cast<float*>(packed->memory->data());
   packed->floats = to;
   packed->num_floats = floats;
-  const float* data = view.load ? static_cast<const float*>(view.load()) : view.data;
+  const auto* data = static_cast<const float*>(view.load ? view.load() : view.data);
   const int64_t n = static_cast<int64_t>(packed->panels.size());
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
   for (int64_t i = 0; i < n; ++i) {
