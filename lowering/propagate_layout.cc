@@ -21,6 +21,10 @@ namespace {
 // With at most this many channels (such as colours of an image), a routine reads rows directly.
 constexpr int64_t kFewChannels = 4;
 
+bool HasFewChannels(Type type) {
+  return type.dim(1).is_constant() && type.dim(1).value() <= kFewChannels;
+}
+
 bool HasChannels(Type type) { return type.is_tensor() && type.rank() >= 3 && type.rank() <= 5; }
 
 class Collector {
@@ -81,7 +85,7 @@ class Collector {
   void Classify(const Node& node) {
     if (node.num_results() == 0 || !HasChannels(node.result()->type())) return;
     const Node* routine = RoutineOf(node);
-    if (routine == nullptr && !IsNeutral(node)) return;
+    if (routine == nullptr && (HasFewChannels(node.result()->type()) || !IsNeutral(node))) return;
     index_[&node] = static_cast<int>(members_.size());
     parent_.push_back(static_cast<int>(members_.size()));
     members_.push_back({&node, routine});
@@ -128,8 +132,8 @@ class Collector {
       const Type type = x->type();
       if (x->IsResultOf(ops::constant)) continue;
       const bool inside = x->node() != nullptr && index_.contains(x->node());
-      const bool few = type.dim(1).is_constant() && type.dim(1).value() <= kFewChannels;
-      if (!inside && !few && !ComesChannelsLast(*x)) region->channels_last_cost += SizeOf(type);
+      if (!inside && !HasFewChannels(type) && !ComesChannelsLast(*x))
+        region->channels_last_cost += SizeOf(type);
     }
     for (int r = 0; r < node.num_results(); ++r) {
       const Value* value = node.result(r);

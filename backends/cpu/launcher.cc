@@ -272,6 +272,10 @@ LibraryContext ContextOf(CpuLauncher& launcher, int threads) {
 void Count(const LibraryCall& call, LauncherStats* stats) {
   if (absl::StartsWith(call.name(), "ref")) ++stats->slow_primitives;
   if (call.rounds_operands()) ++stats->rounded_products;
+  const std::string name = call.name();
+  if (name == "bf16_gemm" || name == "bf16_depthwise") ++stats->bf16_products;
+  if (name == "bf16_attention") ++stats->bf16_attentions;
+  if (name == "bf16_maximum") ++stats->bf16_maxima;
   if (call.narrows_integers()) ++stats->integer_products;
 }
 

@@ -14,6 +14,11 @@ struct LauncherStats {
   int64_t byte_tables = 0;
   // Matmuls and convolutions of f32 that read bf16 (f32_precision).
   int64_t rounded_products = 0;
+  // Matmuls and convolutions by kernels of ours for bf16, with all that follows them.
+  int64_t bf16_products = 0;
+  // Attentions by kernels of ours for bf16, and maxima of windows.
+  int64_t bf16_attentions = 0;
+  int64_t bf16_maxima = 0;
   // Matmuls and convolutions of 8-bit integers, and those of i32 whose operands are read as such.
   int64_t integer_products = 0;
   // Those that compute what follows them as they store (library/found_finish.h).

@@ -10,6 +10,8 @@ runs with the accuracy levels 0 (f32, as Weft) and 4 (rows rounded to 8 bits). T
 at a time, in turn, and that several times; the table has the medians of the processes' medians, a
 layer, and the least of them in brackets. The last columns are the bytes of packed weights and scales
 that Weft reads in its time, in GB/s, and their share of what STREAM's triad moves (`bench --peaks`).
+
+--llama-library=LIBRARY adds Q4_0 of llama.cpp, whose groups have 32 weights (peer_llama.py).
 """
 
 import argparse
@@ -83,6 +85,11 @@ def measure(args, folder, layers, group):
                            os.path.join(folder, "level0.onnx")])
         times["weft"].append(result["median_ms"])
         peaks.append(result["peaks"]["stream_gbs"])
+        if args.llama_library and group == 32:
+            result = run_json([args.ort_python, os.path.join(HERE, "peer_llama.py"),
+                               args.llama_library, f"--threads={args.threads}",
+                               f"--seconds={args.seconds}"] + sizes)
+            times.setdefault("llama.cpp", []).append(result["median_ms"])
         for level in LEVELS:
             path = os.path.join(folder, f"level{level}")
             result = run_json([args.ort_python, os.path.join(HERE, "peer_ort.py"), path + ".onnx",
@@ -93,6 +100,8 @@ def measure(args, folder, layers, group):
 
 
 def cell(times, layers):
+    if not times:
+        return ""
     return f"{statistics.median(times) / layers:.3f} ({min(times) / layers:.3f})"
 
 
@@ -100,6 +109,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--ort-python", required=True)
+    parser.add_argument("--llama-library", metavar="LIBRARY")
     parser.add_argument("--bin", default=os.path.join(ROOT, "bazel-bin", "tools"))
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=5)
@@ -109,9 +119,9 @@ def main():
     parser.add_argument("--groups", type=int, nargs="*", default=[32, 128])
     parser.add_argument("--megabytes", type=int, default=96, help="least size of all weights")
     args = parser.parse_args()
-    print("| layer | group | Weft, ms | ONNX Runtime, level 0 | level 4 | Weft / level 0 | GB/s | "
-          "of the triad |")
-    print("| --- | --- | --- | --- | --- | --- | --- | --- |")
+    print("| layer | group | Weft, ms | ONNX Runtime, level 0 | level 4 | llama.cpp Q4_0 | "
+          "Weft / level 0 | GB/s | of the triad |")
+    print("| --- | --- | --- | --- | --- | --- | --- | --- | --- |")
     for name, shapes in SHAPES.items():
         for group in args.groups:
             repeats = -(-args.megabytes * 1000000 // bytes_of(shapes, args.bits, group))
@@ -120,7 +130,8 @@ def main():
                 times, triad = measure(args, folder, layers, group)
             ratio = statistics.median(times["weft"]) / statistics.median(times[0])
             speed = bytes_of(layers, args.bits, group) / statistics.median(times["weft"]) / 1e6
-            cells = [cell(times[key], len(layers)) for key in ["weft", *LEVELS]]
+            cells = [cell(times.get(key, []), len(layers))
+                     for key in ["weft", *LEVELS, "llama.cpp"]]
             print(f"| {name} | {group} | {' | '.join(cells)} | {ratio:.2f} | {speed:.1f} | "
                   f"{100 * speed / triad:.0f} % |")
             sys.stdout.flush()

@@ -42,6 +42,18 @@ def compiled(module, mode):
     return torch.compile(module, dynamic=False, mode=kind)
 
 
+def quantized(module, inputs):
+    """PT2E's form for Inductor's int8 kernels, calibrated on the inputs; needs torchao."""
+    from torchao.quantization.pt2e import move_exported_model_to_eval
+    from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
+    from torchao.quantization.pt2e.quantizer import x86_inductor_quantizer as x86
+    quantizer = x86.X86InductorQuantizer()
+    quantizer.set_global(x86.get_default_x86_inductor_quantization_config())
+    prepared = prepare_pt2e(torch.export.export(module, tuple(inputs)).module(), quantizer)
+    prepared(*inputs)
+    return move_exported_model_to_eval(convert_pt2e(prepared))
+
+
 def load_weights(module, path):
     if not path:
         return
@@ -85,6 +97,8 @@ def build(args):
     if args.model == "adamw":
         module.bind(*inputs)
         return compiled(module.optimizer.step, args.mode), module.results
+    if args.int8:
+        module = quantized(module, inputs)
     program = compiled(module, args.mode)
     return (lambda: program(*inputs)), None
 
@@ -102,6 +116,7 @@ def main():
                         choices=["eager", "compile", "freeze", "autotune"])
     parser.add_argument("--small", action="store_true")
     parser.add_argument("--autocast", action="store_true", help="to bf16")
+    parser.add_argument("--int8", action="store_true", help="by PT2E, for Inductor")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=2)
     parser.add_argument("--warmup", type=float, default=1)

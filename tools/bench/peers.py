@@ -41,8 +41,10 @@ spin from waiting for others: without it, run nothing else.
 
 `--precision=int8`: all run one model that ONNX Runtime's quantizer made (QDQ,
 u8 activations, i8 weights by channel), ONNX Runtime also its dynamic form; Weft
-in f32 stands beside. `--precision=bf16`: OpenVINO with that precision as a hint,
-PyTorch under autocast, Weft with f32_precision=medium.
+in f32 stands beside, and with --torch-python Inductor on the model that PT2E quantized
+for it (torchao; --modes=freeze). `--precision=bf16`: OpenVINO with that precision as a hint,
+PyTorch under autocast, Weft with f32_precision=medium, and by the pass autocast. The ratio is that
+of the faster of these two.
 
 `time --busy=N` measures beside N processes that keep processors busy, without
 `chrt`; `--threads=0` lets each runner choose its threads, as users mostly do.
@@ -77,6 +79,8 @@ ODD_SIZES = {
     "four_linears": "batch=5",
 }
 
+# Forms of Weft of which the faster one is compared with the others.
+COMPARED = ["Weft", "Weft autocast"]
 TORCH_MODES = ["eager", "compile", "freeze", "autotune"]
 
 # Reads an ONNX file: names of the inputs, one a line, and the weights by name.
@@ -202,7 +206,7 @@ class Case:
             runners.append(("OpenVINO",
                             [args.openvino_python, HERE + "/peer_openvino.py",
                              model, "--precision=" + precision] + timing, env))
-        if args.torch_python and args.precision != "int8":
+        if args.torch_python:
             for mode in args.modes:
                 runners.append(("torch " + mode,
                                 self.torch(mode) + timing, torch_env(env)))
@@ -223,7 +227,10 @@ class Case:
             quantized = self.input_flags() + [self.quantized["static"]]
             return [("Weft", weft + quantized), ("Weft f32", weft + named)]
         if args.precision == "bf16":
-            weft.append("--f32-precision=medium")
+            # The later one of two pipelines counts.
+            autocast = ["--passes=autocast-bf16," + args.passes]
+            return [("Weft", weft + ["--f32-precision=medium"] + named),
+                    ("Weft autocast", weft + autocast + named)]
         return [("Weft", weft + named)]
 
     def torch(self, mode):
@@ -232,6 +239,8 @@ class Case:
                    "--weights=" + self.weights]
         if self.args.precision == "bf16":
             command.append("--autocast")
+        if self.args.precision == "int8":
+            command.append("--int8")
         return command + (["--small"] if self.small else [])
 
 
@@ -350,9 +359,10 @@ def table(rows, labels):
                  for l in labels]
         peers = [r["median_ms"] for l, r in runs.items()
                  if not l.startswith("Weft")]
+        own = [runs[l]["median_ms"] for l in COMPARED if l in runs]
         ratio = "-"
-        if peers and "Weft" in runs:
-            ratios.append(runs["Weft"]["median_ms"] / min(peers))
+        if peers and own:
+            ratios.append(min(own) / min(peers))
             ratio = f"{ratios[-1]:.2f}"
         spread = max((r["spread"] for r in runs.values()), default=0)
         lines.append("| " + " | ".join([name, str(threads)] + cells

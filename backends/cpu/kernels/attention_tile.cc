@@ -3,9 +3,16 @@
 // A block of keys is packed once and used by all queries, some rows at a time, so that their scores
 // stay in cache. The weighted values are accumulated with the softmax weights of the keys so far,
 // and rescaled when a larger score appears.
+//
+// With AVX512_BF16, queries, keys, values and weights are rounded to bf16, and two products are
+// added to each sum at a time. An item, which is what one multiplication reads of an operand, is an
+// f32, or two neighbouring bf16 in the memory of one.
 #include "backends/cpu/kernels/attention_tile.h"
 
 #include "backends/cpu/kernels/vector_math.h"
+#if defined(__AVX512BF16__)
+#include "backends/cpu/kernels/bf16_vectors.h"
+#endif
 
 namespace weft::cpu {
 namespace WEFT_CPU_ISA {
@@ -25,9 +32,43 @@ constexpr int64_t kColumns = kNarrowVecs * kLanes;
 constexpr int64_t kScoreRows = 48;  // Rows of scores that are weighted at a time.
 constexpr float kInf = __builtin_inff();
 
+#if defined(__AVX512BF16__)
+constexpr int64_t kPerItem = 2;
+inline Vec AddProducts(Vec sums, const float* item, Vec items) {
+  int32_t pair;
+  __builtin_memcpy(&pair, item, sizeof pair);
+  return AddPairs(sums, _mm512_set1_epi32(pair), (__m512i)items);
+}
+inline Vec ItemRounded(Vec v) { return Rounded(v); }
+// Makes items of n numbers, a multiple of kLanes, in their memory.
+inline void MakeItems(float* row, int64_t n) {
+  auto* to = reinterpret_cast<uint16_t*>(row);
+  for (int64_t j = 0; j < n; j += kLanes) {
+    const __m256i narrow = Narrowed(LoadVec(row + j));
+    __builtin_memcpy(to + j, &narrow, sizeof narrow);
+  }
+}
+// Items of two rows of n numbers, a multiple of kLanes, in the memory of the first.
+inline void JoinRows(float* first, const float* second, int64_t n) {
+  for (int64_t j = 0; j < n; j += kLanes) {
+    const __m512i low = Extended(Narrowed(LoadVec(first + j)));
+    const Ints high = (Ints)Rounded(LoadVec(second + j));
+    StoreVec(first + j, (Vec)((Ints)low | high));
+  }
+}
+#else
+constexpr int64_t kPerItem = 1;
+inline Vec AddProducts(Vec sums, const float* item, Vec items) {
+  return Fma(Splat(*item), items, sums);
+}
+inline Vec ItemRounded(Vec v) { return v; }
+inline void MakeItems(float*, int64_t) {}
+#endif
+inline int64_t ItemsOf(int64_t n) { return (n + kPerItem - 1) / kPerItem; }
+
 inline Vec MaxOf(Vec a, Vec b) { return a > b ? a : b; }
 
-// c[kM, kN vectors] (+)= a[kM, depth] b[depth, kN vectors]
+// c[kM, kN vectors] (+)= a[kM, depth] b[depth, kN vectors], where a and b are items.
 template <int kM, int kN, bool kAdd>
 inline void Panel(const float* a, int64_t lda, const float* b, int64_t ldb, float* c, int64_t ldc,
                   int64_t depth) {
@@ -41,8 +82,7 @@ inline void Panel(const float* a, int64_t lda, const float* b, int64_t ldb, floa
     Vec row[kN];
     for (int j = 0; j < kN; ++j) row[j] = LoadVec(b + p * ldb + j * kLanes);
     for (int i = 0; i < kM; ++i) {
-      const Vec x = Splat(a[i * lda + p]);
-      for (int j = 0; j < kN; ++j) acc[i][j] = Fma(x, row[j], acc[i][j]);
+      for (int j = 0; j < kN; ++j) acc[i][j] = AddProducts(acc[i][j], a + i * lda + p, row[j]);
     }
   }
   for (int i = 0; i < kM; ++i) {
@@ -93,11 +133,12 @@ void PackRows(const AttentionMatrix& from, int64_t first, int64_t rows, int64_t 
   }
 }
 
-// Packs the transpose: to[c, i] with row stride `ld`, zeros for i from `rows` to `width`. `row` has
-// room for kLanes rows.
+// Packs the transpose of the rows' items: to[c, i] with row stride `ld`, zeros for i from `rows` to
+// `width`. `row` has room for kLanes rows.
 void PackTransposed(const AttentionMatrix& from, int64_t first, int64_t rows, int64_t columns,
                     int64_t width, float* row, float* to, int64_t ld) {
   const int64_t padded = Up(columns, kLanes);
+  const int64_t items = ItemsOf(columns);
   for (int64_t i = 0; i < width; i += kLanes) {
     for (int64_t k = 0; k < kLanes; ++k) {
       float* at = row + k * padded;
@@ -106,20 +147,26 @@ void PackTransposed(const AttentionMatrix& from, int64_t first, int64_t rows, in
       } else {
         for (int64_t c = 0; c < columns; ++c) at[c] = 0;
       }
+      for (int64_t c = columns; c < padded; ++c) at[c] = 0;
+      MakeItems(at, padded);
     }
-    for (int64_t c = 0; c < columns; c += kLanes) {
+    for (int64_t c = 0; c < items; c += kLanes) {
       Vec square[kLanes];
       for (int k = 0; k < kLanes; ++k) square[k] = LoadVec(row + k * padded + c);
       TransposeSquare<1>(square);
-      const int64_t n = Least(kLanes, columns - c);
+      const int64_t n = Least(kLanes, items - c);
       for (int64_t k = 0; k < n; ++k) StoreVec(to + (c + k) * ld + i, square[k]);
     }
   }
 }
 
-// Applies cap, mask and causality to the scores of one query; -inf from `keys` to `width`.
+// Applies the scale, where items of queries would be rounded once more by it, cap, mask and
+// causality to the scores of one query; -inf from `keys` to `width`.
 void MaskRow(const AttentionBlock& b, int64_t query, int64_t first_key, int64_t keys, int64_t width,
              float* s) {
+  if (kPerItem > 1 && b.scale != 1) {
+    for (int64_t j = 0; j < width; j += kLanes) StoreVec(s + j, LoadVec(s + j) * b.scale);
+  }
   if (b.softcap > 0) {
     const Vec cap = Splat(b.softcap);
     for (int64_t j = 0; j < width; j += kLanes) {
@@ -159,20 +206,22 @@ inline float Largest(const float* s, int64_t n) {
   return FoldLanes(top, MaxOf);
 }
 
-// Replaces scores by softmax weights; returns their sum.
+// Replaces scores by items of softmax weights; returns the sum of the weights.
 inline float Weigh(float* s, int64_t n, float top) {
   Vec sum = {};
   for (int64_t j = 0; j < n; j += kLanes) {
-    const Vec weight = Exp(LoadVec(s + j) - top);
+    const Vec weight = ItemRounded(Exp(LoadVec(s + j) - top));
     StoreVec(s + j, weight);
     sum += weight;
   }
+  MakeItems(s, n);
   return FoldLanes(sum, [](Vec a, Vec b) { return a + b; });
 }
 
 // The buffers of a block of queries in scratch.
 struct State {
   float *q, *keys, *values, *rows, *scores, *sums, *top, *total;
+  int64_t query_width;
   int64_t value_width;
 };
 
@@ -184,7 +233,8 @@ State Lay(const AttentionBlock& b, float* scratch) {
     scratch += Up(n, 16);
     return at;
   };
-  s.q = take(b.queries * b.features);
+  s.query_width = Up(b.features, kPerItem == 1 ? 1 : kLanes);
+  s.q = take(b.queries * s.query_width);
   s.keys = take(kAttentionKeys * b.features);
   s.values = take(kAttentionKeys * s.value_width);
   s.rows = take(kLanes * Up(b.features, kLanes));
@@ -221,6 +271,21 @@ struct Values {
 };
 
 Values ValuesOf(const AttentionBlock& b, const State& s, int64_t first, int64_t keys) {
+#if defined(__AVX512BF16__)
+  // Joined rows take half of the memory; the last one has room for the second of two.
+  float* const second = s.values + (kAttentionKeys - 1) * s.value_width;
+  for (int64_t i = 0; i < keys; i += kPerItem) {
+    float* const to = s.values + i / kPerItem * s.value_width;
+    PackRows(b.v, first + i, 1, b.value_features, s.value_width, 1, to, s.value_width);
+    if (i + 1 < keys) {
+      PackRows(b.v, first + i + 1, 1, b.value_features, s.value_width, 1, second, s.value_width);
+    } else {
+      for (int64_t c = 0; c < s.value_width; ++c) second[c] = 0;
+    }
+    JoinRows(to, second, s.value_width);
+  }
+  return {s.values, s.value_width};
+#endif
   if (b.v.is_f32 && b.v.column == 1 && b.value_features == s.value_width) {
     return {reinterpret_cast<const float*>(b.v.data) + first * b.v.row, b.v.row};
   }
@@ -236,22 +301,24 @@ void AddKeys(const AttentionBlock& b, const State& s, int64_t first, int64_t key
   for (int64_t r = 0; r < b.queries; r += kScoreRows) {
     const int64_t rows = Least(kScoreRows, b.queries - r);
     if (b.causal && first > b.first + r + rows - 1) continue;
-    Multiply<false>(rows, width, b.features, s.q + r * b.features, b.features, s.keys,
-                    kAttentionKeys, s.scores, kAttentionKeys);
+    Multiply<false>(rows, width, ItemsOf(b.features), s.q + r * s.query_width, s.query_width,
+                    s.keys, kAttentionKeys, s.scores, kAttentionKeys);
     for (int64_t i = 0; i < rows; ++i) {
       float* row = s.scores + i * kAttentionKeys;
       MaskRow(b, b.first + r + i, first, keys, width, row);
       WeighRow(b, s, r + i, width, row);
     }
-    Multiply<true>(rows, s.value_width, keys, s.scores, kAttentionKeys, values.data, values.row,
-                   s.sums + r * s.value_width, s.value_width);
+    Multiply<true>(rows, s.value_width, ItemsOf(keys), s.scores, kAttentionKeys, values.data,
+                   values.row, s.sums + r * s.value_width, s.value_width);
   }
 }
 
 void Attend(const AttentionBlock& b, float* scratch) {
   const State s = Lay(b, scratch);
-  PackRows(b.q, b.first, b.queries, b.features, b.features, b.scale, s.q, b.features);
+  PackRows(b.q, b.first, b.queries, b.features, s.query_width, kPerItem == 1 ? b.scale : 1, s.q,
+           s.query_width);
   for (int64_t i = 0; i < b.queries; ++i) {
+    MakeItems(s.q + i * s.query_width, s.query_width);
     s.top[i] = -kInf;
     s.total[i] = 0;
     for (int64_t c = 0; c < s.value_width; ++c) s.sums[i * s.value_width + c] = 0;
@@ -270,15 +337,14 @@ void Attend(const AttentionBlock& b, float* scratch) {
 }
 
 }  // namespace
-
-AttentionFn TheAttention() { return Attend; }
-
 }  // namespace WEFT_CPU_ISA
 
-#if defined(__AVX512F__)
-AttentionFn Avx512Attention() { return avx512::TheAttention(); }
+#if defined(__AVX512BF16__)
+AttentionFn Avx512Bf16Attention() { return avx512::Attend; }
+#elif defined(__AVX512F__)
+AttentionFn Avx512Attention() { return avx512::Attend; }
 #else
-AttentionFn Avx2Attention() { return avx2::TheAttention(); }
+AttentionFn Avx2Attention() { return avx2::Attend; }
 #endif
 
 }  // namespace weft::cpu

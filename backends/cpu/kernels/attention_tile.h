@@ -50,6 +50,8 @@ using AttentionFn = void (*)(const AttentionBlock& block, float* scratch);
 
 AttentionFn Avx2Attention();
 AttentionFn Avx512Attention();
+// With operands and weights rounded to bf16.
+AttentionFn Avx512Bf16Attention();
 
 // Bytes of scratch for blocks with this number of queries.
 int64_t AttentionScratch(int64_t queries, int64_t features, int64_t value_features);

@@ -92,7 +92,7 @@ class Groups {
 template <int kBits, int kRows>
 constexpr int kChains = kRows == 1 ? 4 : 2;
 
-constexpr int64_t kAhead = 1024;  // Bytes between a word that is read and the one prefetched.
+constexpr int64_t kAhead = 2048;  // Bytes between a word that is read and the one prefetched.
 
 // The sums of one group, before the scale.
 template <int kBits, int kRows>
@@ -144,10 +144,63 @@ void RunBlock(const NbitsFormat& f, const NbitsRows& p, const uint8_t* block, in
   }
 }
 
+// The same for one row and two neighbouring blocks, which share its elements.
+template <int kBits>
+void RunTwoBlocks(const NbitsFormat& f, const NbitsRows& p, const uint8_t* block, int64_t column) {
+  constexpr int kBlocks = 2;
+  constexpr int kParts = 2;  // Sums of a block that are independent of one another.
+  constexpr int64_t per = kPerWord<kBits>;
+  const Groups groups[kBlocks] = {{f, block}, {f, block + f.block_bytes}};
+  Vec total[kBlocks];
+  for (int b = 0; b < kBlocks; ++b) {
+    total[b] = p.bias == nullptr ? Vec{} : LoadVec(p.bias + column + b * kLanes);
+  }
+  Zeros<kBits> zeros[kBlocks] = {Zeros<kBits>(groups[0].At(0).zeros),
+                                 Zeros<kBits>(groups[1].At(0).zeros)};
+  for (int64_t g = 0; g < f.groups; ++g) {
+    const Group group[kBlocks] = {groups[0].At(g), groups[1].At(g)};
+    const int64_t words = (Least(f.group, f.depth - g * f.group) + per - 1) / per;
+    if (f.zero_step != 0) {
+      for (int b = 0; b < kBlocks; ++b) zeros[b] = Zeros<kBits>(group[b].zeros);
+    }
+    Vec acc[kBlocks][kParts] = {};
+    const float* x = p.x + g * p.x_group;
+    for (int64_t w = 0; w < words; ++w, x += per) {
+      Ints word[kBlocks];
+      for (int b = 0; b < kBlocks; ++b) {
+        const uint8_t* const from = group[b].words + w * kLanes * 4;
+        __builtin_prefetch(from + kAhead);
+        word[b] = LoadWord(from);
+      }
+      for (int k = 0; k < per; ++k) {
+        const Vec with = Splat(x[k]);
+        for (int b = 0; b < kBlocks; ++b) {
+          if (k == kHalf<kBits>) word[b] = word[b] >> 16;
+          const Vec number = Number<kBits>(word[b], k % kHalf<kBits>, zeros[b]);
+          acc[b][k % kParts] = Fma(with, number, acc[b][k % kParts]);
+        }
+      }
+    }
+    for (int b = 0; b < kBlocks; ++b) {
+      total[b] = Fma(acc[b][0] + acc[b][1], LoadVec(group[b].scales), total[b]);
+    }
+  }
+  for (int b = 0; b < kBlocks; ++b) {
+    const int64_t columns = Least(kLanes, p.columns - column - b * kLanes);
+    __builtin_memcpy(p.y + column + b * kLanes, &total[b], columns * sizeof(float));
+  }
+}
+
 template <int kBits, int kRows>
 void RunBlocks(const NbitsFormat& f, const NbitsRows& p) {
   const uint8_t* block = p.block;
-  for (int64_t column = 0; column < p.columns; column += kLanes) {
+  int64_t column = 0;
+  if constexpr (kRows == 1) {
+    for (; column + kLanes < p.columns; column += 2 * kLanes, block += 2 * f.block_bytes) {
+      RunTwoBlocks<kBits>(f, p, block, column);
+    }
+  }
+  for (; column < p.columns; column += kLanes) {
     RunBlock<kBits, kRows>(f, p, block, column);
     block += f.block_bytes;
   }

@@ -13,6 +13,7 @@
 #include "backends/cpu/library/library_internal.h"
 #include "base/align.h"
 #include "base/status_macros.h"
+#include "lowering/plan_ops.h"
 
 namespace weft::cpu {
 namespace {
@@ -199,8 +200,6 @@ LibraryCallOr MakeDirectCall(const LibraryStep& step, const LibraryContext& cont
       absl::StrCat("this program has no routine for ", RoutineOpName(step.op)));
 }
 
-bool IsNarrow(DType dtype) { return dtype == DType::kF16 || dtype == DType::kBF16; }
-
 bool IsProduct(const LibraryStep& step) {
   return step.op == RoutineOp::kMatmul || step.op == RoutineOp::kLinear ||
          step.op == RoutineOp::kConvolution;
@@ -312,6 +311,16 @@ LibraryCallOr MakeCopiedCall(const LibraryStep& step, CopyLayout layout,
   return call;
 }
 
+// The ops of the epilogue that a call on copies may take: those of which narrow results need no
+// rounding.
+size_t NumTaken(const LibraryStep& step) {
+  if (!IsNarrow(step.result.dtype)) return step.epilogue.size();
+  const auto rounds = [](const Epilogue& e) {
+    return !Applies(e, "relu") && !Applies(e, "hardtanh");
+  };
+  return std::find_if(step.epilogue.begin(), step.epilogue.end(), rounds) - step.epilogue.begin();
+}
+
 LibraryCallOr MakeWidenedCall(const LibraryStep& step, const LibraryContext& context) {
   if (!IsNarrow(step.result.dtype)) return absl::UnimplementedError("nothing to widen");
   return MakeCopiedCall(step, CopyLayout::kKept, context);
@@ -332,8 +341,9 @@ LibraryCallOr MakePlainCall(const LibraryStep& step, const LibraryContext& conte
 LibraryCallOr MakeLibraryCall(const LibraryStep& step, const LibraryContext& context) {
   LibraryCallOr slow = absl::UnimplementedError("no routine takes these sizes and strides");
   for (auto* make : {MakeDirectCall, MakeWidenedCall, MakeDenseCall}) {
-    for (size_t left = 0; left <= step.epilogue.size(); ++left) {
-      auto call = MakePart(step, step.epilogue.size() - left, context, make);
+    const size_t most = make == MakeDirectCall ? step.epilogue.size() : NumTaken(step);
+    for (size_t left = 0; left <= most; ++left) {
+      auto call = MakePart(step, most - left, context, make);
       if (call.ok() && !IsReference(**call)) return call;
       if (call.ok() && !slow.ok()) slow = std::move(call);
     }

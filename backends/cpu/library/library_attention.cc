@@ -43,7 +43,8 @@ class AttentionCall : public LibraryCall {
   }
 
   int64_t scratch_bytes() const override { return bytes_ * threads_; }
-  std::string name() const override { return "attention"; }
+  std::string name() const override { return rounds ? "bf16_attention" : "attention"; }
+  bool rounds_operands() const override { return rounds && block_.q.is_f32; }
 
   absl::Status Run(const CallMemory& memory) override {
     const int64_t items = NumItems();
@@ -63,6 +64,7 @@ class AttentionCall : public LibraryCall {
   int64_t queries = 0;
   Heads q, k, v, y, mask;
   bool masked = false;
+  bool rounds = false;  // Operands, to bf16.
 
  private:
   int64_t NumBlocks() const { return (queries + per_block_ - 1) / per_block_; }
@@ -132,6 +134,16 @@ Heads HeadsOf(const RunView& view, int batch_rank) {
   return heads;
 }
 
+// Few queries are limited by reading keys and values, not by products.
+bool ReadsBf16(const LibraryStep& step, const LibraryContext& context) {
+  constexpr int64_t kLeastQueries = 16;
+  const RunView& q = step.args[0];
+  const DnnReading& reading = context.reading;
+  const bool rounds = reading.dtype == DType::kBF16 && reading.x_parts.empty();
+  return HasBf16Kernels(context) && q.dims[q.rank() - 2] >= kLeastQueries &&
+         (q.dtype == DType::kBF16 || (q.dtype == DType::kF32 && rounds));
+}
+
 bool Fits(const RunView& view) {
   return view.dtype == DType::kF32 || view.dtype == DType::kF16 || view.dtype == DType::kBF16;
 }
@@ -166,8 +178,11 @@ LibraryCallOr MakeAttentionCall(const LibraryStep& step, const LibraryContext& c
       attention.scale().value_or(1 / std::sqrt(static_cast<double>(b.features))));
   b.softcap = static_cast<float>(attention.softcap());
   b.causal = attention.is_causal();
-  auto call = std::make_unique<AttentionCall>(
-      b, ForIsa(context.isa, Avx512Attention, Avx2Attention), context.threads);
+  const bool rounds = ReadsBf16(step, context);
+  const AttentionFn fn =
+      rounds ? Avx512Bf16Attention() : ForIsa(context.isa, Avx512Attention, Avx2Attention);
+  auto call = std::make_unique<AttentionCall>(b, fn, context.threads);
+  call->rounds = rounds;
   const int batch_rank = q.rank() - 2;
   call->batch_dims.assign(q.dims.begin(), q.dims.end() - 2);
   for (int64_t d : call->batch_dims) call->batches *= d;

@@ -70,7 +70,7 @@ absl::Status AddEpilogue(const LibraryStep& step, int* bias, std::vector<int>* s
   for (const Epilogue& e : step.epilogue) {
     DnnPostOp post;
     if (e.kind == Epilogue::Kind::kBias) {
-      if (*bias < 0 && post_ops->empty()) {
+      if (*bias < 0 && post_ops->empty() && !IsNarrow(step.result.dtype)) {
         *bias = e.arg;
         continue;
       }
@@ -206,12 +206,18 @@ LibraryCallOr MakeBareConvolution(const LibraryStep& step, const LibraryContext&
   const DnnConstant constant = ConstantOf(step, 1, context);
   DnnReading reading = ChooseReading(step, SizeOf(c, constant), context);
   SumOfProducts sum = {slots, static_cast<double>(SumLength(c)), c.post_ops};
-  if (reading.dtype == DType::kF32) {
+  auto depthwise = MakeBf16DepthwiseCall(c, slots, constant, context);
+  if (depthwise.ok()) return depthwise;
+  if (!c.transposed || reading.dtype == DType::kF32) {
     auto gemm = c.transposed ? MakeTransposedGemm(step, c, slots, constant, context)
-                             : MakeGemmCall(c, slots, constant, context);
+                             : MakeGemmCall(c, reading, slots, constant, context);
     sum.keeps_nan = true;
     if (gemm.ok()) return GuardMagnitudes(*std::move(gemm), sum, step, context);
     sum.keeps_nan = false;
+  }
+  const bool grouped = c.weights.dims.size() > c.x.dims.size();
+  if (!grouped && EndsWithinPair(c.x, c.x.dims[1], c.x.strides[1])) {
+    return absl::UnimplementedError("an odd number of channels of bf16");
   }
   if (MisreadsOperands(c)) return absl::UnimplementedError("an operand beside groups of channels");
   WEFT_RETURN_IF_ERROR(CheckTaken(step, sum, c.y, 1));

@@ -95,6 +95,9 @@ absl::Status CheckTaken(const LibraryStep& step, const SumOfProducts& sum, const
   if (!TakesFunctions(sum.post_ops)) {
     return absl::UnimplementedError("a function twice, with different parameters");
   }
+  if (IsNarrow(step.result.dtype) && !sum.post_ops.empty()) {
+    return absl::UnimplementedError("an op behind a narrow result");
+  }
   if (KeepsNan(sum.post_ops)) return absl::OkStatus();
   const bool wide = step.result.dtype == DType::kF32 && step.args[0].dtype == DType::kF32;
   if (!wide || !HasBounds(sum.post_ops)) {

@@ -12,6 +12,9 @@ namespace weft::cpu {
 
 using LibraryCallOr = absl::StatusOr<std::unique_ptr<LibraryCall>>;
 
+// Results of these dtypes are rounded after each op of an epilogue, as in the graph.
+inline bool IsNarrow(DType dtype) { return dtype == DType::kF16 || dtype == DType::kBF16; }
+
 LibraryCallOr MakeProductCall(const LibraryStep& step, const LibraryContext& context);
 LibraryCallOr MakeConvolutionCall(const LibraryStep& step, const LibraryContext& context);
 LibraryCallOr MakePoolingCall(const LibraryStep& step, const LibraryContext& context);
@@ -63,8 +66,8 @@ struct SumOfProducts {
 };
 
 // Unimplemented unless oneDNN is known to support the post-ops. It is not for operands that it
-// reads wrongly or slowly (epilogue_claims.h), nor for functions without known bounds, or with
-// narrow results, where NaN must be kept.
+// reads wrongly or slowly (epilogue_claims.h), nor for functions without known bounds, where NaN
+// must be kept, nor with narrow results, which it would round once at the end.
 absl::Status CheckTaken(const LibraryStep& step, const SumOfProducts& sum, const DnnTensor& y,
                         int channel);
 
@@ -98,13 +101,28 @@ struct ProductSize {
 DnnReading ChooseReading(const LibraryStep& step, const ProductSize& size,
                          const LibraryContext& context);
 
-// Uses the panels of gemm_tile.h; Unimplemented for cases that they do not support. `slots` is as
-// in DnnCall.
-LibraryCallOr MakeGemmCall(const DnnMatmul& matmul, const std::vector<int>& slots,
-                           const DnnConstant& constant, const LibraryContext& context);
-LibraryCallOr MakeGemmCall(const DnnConvolution& convolution, const std::vector<int>& slots,
-                           const DnnConstant& constant, const LibraryContext& context);
-// Likewise for transposed convolutions without a bias and post-ops.
+// True if the operand is bf16 in rows of an odd number of elements. oneDNN multiplies pairs of
+// them, the last with a weight of zero, and what is not finite behind a row gives NaN.
+bool EndsWithinPair(const DnnTensor& x, int64_t depth, int64_t step);
+
+// True if products of bf16 are faster in kernels of ours: with AVX512_BF16, but without tiles.
+bool HasBf16Kernels(const LibraryContext& context);
+
+// Uses the panels of gemm_tile.h or bf16_gemm_tile.h; Unimplemented for cases that they do not
+// support. f32 operands are read as `reading` says. `slots` is as in DnnCall.
+LibraryCallOr MakeGemmCall(const DnnMatmul& matmul, const DnnReading& reading,
+                           const std::vector<int>& slots, const DnnConstant& constant,
+                           const LibraryContext& context);
+LibraryCallOr MakeGemmCall(const DnnConvolution& convolution, const DnnReading& reading,
+                           const std::vector<int>& slots, const DnnConstant& constant,
+                           const LibraryContext& context);
+// Depthwise convolutions of bf16, by bf16_depthwise_tile.h.
+LibraryCallOr MakeBf16DepthwiseCall(const DnnConvolution& convolution,
+                                    const std::vector<int>& slots, const DnnConstant& constant,
+                                    const LibraryContext& context);
+// Maxima of windows of bf16.
+LibraryCallOr MakeBf16MaximumCall(const DnnPooling& pooling, const LibraryContext& context);
+// Uses the panels of gemm_tile.h for transposed convolutions without a bias and post-ops.
 LibraryCallOr MakeTransposedCall(const DnnConvolution& convolution, const std::vector<int>& slots,
                                  const DnnConstant& constant, const LibraryContext& context);
 

@@ -119,6 +119,10 @@ LibraryCallOr MakePoolingCall(const LibraryStep& step, const LibraryContext& con
   if (!HasPositiveStrides(p.x) || !HasPositiveStrides(p.y))
     return absl::UnimplementedError("a stride");
   const bool maximum = p.kind == DnnPooling::Kind::kMaximum;
+  if (maximum) {
+    auto call = MakeBf16MaximumCall(p, context);
+    if (call.ok()) return call;
+  }
   if (maximum && p.x.dtype != DType::kF32) {
     return absl::UnimplementedError("a maximum of numbers of 16 bits");
   }

@@ -165,6 +165,10 @@ DnnReading ChooseReading(const LibraryStep& step, const ProductSize& size,
   return pays && all_f32 && size.length >= min_length ? context.reading : DnnReading();
 }
 
+bool EndsWithinPair(const DnnTensor& x, int64_t depth, int64_t step) {
+  return x.dtype == DType::kBF16 && step == 1 && depth % 2 != 0;
+}
+
 absl::StatusOr<DnnMatmul> DescribeProduct(const LibraryStep& step, std::vector<int>* all_slots,
                                           int64_t* rows) {
   if (step.result.numel() == 0 || step.args[0].dims.back() == 0) {
@@ -177,7 +181,8 @@ absl::StatusOr<DnnMatmul> DescribeProduct(const LibraryStep& step, std::vector<i
   int bias = step.op == RoutineOp::kLinear && step.args[2].present() ? 2 : -1;
   for (const Epilogue& e : step.epilogue) {
     const bool accumulates = e.arg >= 0 && e.arg == step.replaced;
-    if (bias < 0 && post_ops.empty() && !accumulates && IsBias(step, e)) {
+    const bool rounds = IsNarrow(step.result.dtype);
+    if (bias < 0 && post_ops.empty() && !accumulates && !rounds && IsBias(step, e)) {
       bias = e.arg;
       continue;
     }
@@ -244,9 +249,10 @@ LibraryCallOr MakeProductCall(const LibraryStep& step, const LibraryContext& con
   const DnnConstant constant = ConstantOf(step, 1, context);
   const ProductSize size = {rows, m.y.dims.back(), m.a.dims.back(), constant.known()};
   DnnReading reading = ChooseReading(step, size, context);
-  if (reading.dtype == DType::kF32) {
-    auto gemm = MakeGemmCall(m, slots, constant, context);
-    if (gemm.ok()) return gemm;
+  auto gemm = MakeGemmCall(m, reading, slots, constant, context);
+  if (gemm.ok()) return gemm;
+  if (EndsWithinPair(m.a, m.a.dims.back(), m.a.strides.back())) {
+    return absl::UnimplementedError("an odd depth of bf16");
   }
   const SumOfProducts sum = {slots, static_cast<double>(m.a.dims.back()), m.post_ops};
   WEFT_RETURN_IF_ERROR(CheckTaken(step, sum, m.y, static_cast<int>(m.y.dims.size()) - 1));

@@ -372,7 +372,7 @@ LibraryCallOr MakeTransposedCall(const DnnConvolution& c, const std::vector<int>
   }
   const size_t grouped = c.weights.dims.size() - c.x.dims.size();
   WeightView w;
-  w.data = static_cast<const float*>(constant.data);
+  w.data = constant.data;
   w.load = constant.load;
   w.columns = s.columns;
   w.depth = s.depth;

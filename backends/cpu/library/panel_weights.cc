@@ -90,7 +90,7 @@ std::shared_ptr<const PackedPanels> PanelWeights::Get(int64_t key, const WeightV
   float* to = reinterpret_cast<float*>(packed->memory->data());
   packed->floats = to;
   packed->num_floats = floats;
-  const float* data = view.load ? static_cast<const float*>(view.load()) : view.data;
+  const auto* data = static_cast<const float*>(view.load ? view.load() : view.data);
   const int64_t n = static_cast<int64_t>(packed->panels.size());
   ForEachNext(threads, n, [&](int64_t i, const TeamMember&) {
     PackPanel(view, data, packed->panels[i], table, to + packed->panels[i].offset);

@@ -24,9 +24,9 @@ struct PlanConstants;
 
 namespace weft::cpu {
 
-// f32 weights in memory: [columns, taps, depth] with strides in elements.
+// Weights in memory, f32 unless said otherwise: [columns, taps, depth] with strides in elements.
 struct WeightView {
-  const float* data = nullptr;
+  const void* data = nullptr;
   // If set, gives `data`, which is null then, where the weights are packed.
   std::function<const void*()> load;
   int64_t columns = 0;

@@ -1,0 +1,48 @@
+// Vectors of bf16 as vectors of f32, for files that are compiled for AVX512_BF16.
+#ifndef WEFT_BACKENDS_CPU_KERNELS_BF16_VECTORS_H_
+#define WEFT_BACKENDS_CPU_KERNELS_BF16_VECTORS_H_
+
+#include <immintrin.h>
+
+#include <cstdint>
+
+#include "backends/cpu/kernels/vector_math.h"
+
+namespace weft::cpu {
+namespace WEFT_CPU_ISA {
+namespace {  // NOLINT: a copy for each file keeps instruction sets apart.
+
+inline __mmask16 FirstLanes(int64_t lanes) {
+  return static_cast<__mmask16>(lanes >= kLanes ? 0xffff : (1 << lanes) - 1);
+}
+
+// The forms with masks of all lanes are those of which GCC does not think that they read a vector
+// without a value.
+constexpr __mmask16 kAllLanes = 0xffff;
+
+inline __m512i Extended(__m256i narrow) { return _mm512_maskz_cvtepu16_epi32(kAllLanes, narrow); }
+inline Vec Widened(__m256i narrow) {
+  return (Vec)_mm512_maskz_slli_epi32(kAllLanes, Extended(narrow), 16);
+}
+inline __m256i Narrowed(Vec v) { return (__m256i)_mm512_cvtneps_pbh((__m512)v); }
+inline Vec Rounded(Vec v) { return Widened(Narrowed(v)); }
+
+// Sums plus the products of pairs.
+inline Vec AddPairs(Vec sums, __m512i x, __m512i w) {
+  return (Vec)_mm512_dpbf16_ps((__m512)sums, (__m512bh)x, (__m512bh)w);
+}
+
+// A NaN stays NaN, as the second operand of these instructions.
+inline Vec Clamped(Vec v, Vec least, Vec most) {
+  const __m512 above = _mm512_maskz_max_ps(kAllLanes, (__m512)least, (__m512)v);
+  return (Vec)_mm512_maskz_min_ps(kAllLanes, (__m512)most, above);
+}
+
+// True if rounding the number changes nothing.
+inline bool IsBf16(float number) { return (BitsOf<uint32_t>(number) & 0xffff) == 0; }
+
+}  // namespace
+}  // namespace WEFT_CPU_ISA
+}  // namespace weft::cpu
+
+#endif  // WEFT_BACKENDS_CPU_KERNELS_BF16_VECTORS_H_
