@@ -5,11 +5,10 @@
 #include "api/c/entries/entries.h"
 #include "api/c/entries/errors.h"
 #include "api/c/entries/plan_program.h"
-#include "api/c/entries/profiles.h"
+#include "api/c/runtime/entries.h"
 #include "api/c/weft.h"
 #include "api/runtime/runtime_program.h"
 #include "api/version.h"
-#include "profiler/sinks/text_file_sink.h"
 
 namespace weft::c {
 namespace {
@@ -19,12 +18,6 @@ const char* LibraryVersion() { return kVersion; }
 weft_error* ProgramOpen(const char* path, const weft_plan_options* options,
                         weft_program** program) {
   return OpenProgram(path, options, program, RuntimeProgram::Open);
-}
-
-weft_error* ProfileStart(weft_profile** profile) { return StartProfile({}, profile); }
-
-weft_error* ProfileStop(weft_profile* profile, const char* path) {
-  return StopProfile(profile, path, profiler::MakeTextFileSink);
 }
 
 // What an entry would have returned through a pointer is null after an error.
@@ -110,7 +103,7 @@ constexpr weft_api kApi = {
     SetLogSettings,
     SetLogCallback,
     ProfileStart,
-    ProfileStep,
+    EndProfileStep,
     ProfileStop,
     NeedsLibrary<kExtensionsCreate>,
     Nothing,  // extensions_destroy
