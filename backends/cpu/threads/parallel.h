@@ -7,12 +7,9 @@
 #ifndef WEFT_BACKENDS_CPU_THREADS_PARALLEL_H_
 #define WEFT_BACKENDS_CPU_THREADS_PARALLEL_H_
 
-#include <omp.h>
-
 #include <atomic>
 #include <cstdint>
 
-#include "backends/cpu/threads/host_loop.h"
 #include "backends/cpu/threads/thread_scope.h"
 
 namespace weft::cpu {
@@ -26,42 +23,35 @@ struct TeamMember {
   int64_t Begin(int64_t n) const { return n * index / count; }
   int64_t End(int64_t n) const { return n * (index + 1) / count; }
   // Waits until all members have come here. Only in RunMeetingTeam.
-  void Meet() const {
-    if (count > 1) {
-#pragma omp barrier
-    }
-  }
+  void Meet() const;
 };
+
+// A body, as a function of the data that it has.
+struct TeamBody {
+  void (*run)(const void* data, const TeamMember& member);
+  const void* data;
+};
+
+template <typename Body>
+TeamBody TeamBodyOf(const Body& body) {
+  return {
+      [](const void* data, const TeamMember& member) { (*static_cast<const Body*>(data))(member); },
+      &body};
+}
+
+void RunTeam(int64_t threads, const TeamBody& body);
+void RunMeetingTeam(int64_t threads, const TeamBody& body);
 
 // Calls body(member) for each member of a team of `threads`, or of fewer.
 template <typename Body>
 void RunTeam(int64_t threads, const Body& body) {
-  if (threads <= 1) {
-    body(TeamMember());
-    return;
-  }
-  struct Call {
-    const Body* body;
-    int64_t count;
-  } call = {&body, threads};
-  const auto run = [](void* data, int64_t index) {
-    const Call& call = *static_cast<const Call*>(data);
-    (*call.body)(TeamMember{index, call.count});
-  };
-  if (RunHostLoop(threads, run, &call)) return;
-#pragma omp parallel num_threads(static_cast <int>(threads))
-  body(TeamMember{omp_get_thread_num(), omp_get_num_threads()});
+  RunTeam(threads, TeamBodyOf(body));
 }
 
 // The same for members that meet: with a loop of the host, one member does all.
 template <typename Body>
 void RunMeetingTeam(int64_t threads, const Body& body) {
-  if (threads <= 1 || HasHostLoop()) {
-    body(TeamMember());
-    return;
-  }
-#pragma omp parallel num_threads(static_cast <int>(threads))
-  body(TeamMember{omp_get_thread_num(), omp_get_num_threads()});
+  RunMeetingTeam(threads, TeamBodyOf(body));
 }
 
 // Calls body(item, member) for each of the items; a member has neighbouring ones.
