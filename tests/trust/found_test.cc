@@ -151,6 +151,32 @@ func @main(%x: f32[0, s0], %y: f32[s1, s2]) -> f32[s1, s0] {
               HostTensor::FromDoubles(DType::kF32, {1, 2}, {0.25, -0.5})});
 }
 
+// A result of a transposed convolution that no pixel reaches is 0.
+TEST(Found, HolesOfIntegers) {
+  std::vector<int64_t> values(5 * 4 * 2 * 3, 2);
+  ExpectSame(
+      R"(
+func @main(%x: i32[1, 5, 4, 3], %w: i32[5, 4, 1, 3]) -> i32[1, 4, 7, 5] {
+  %0 = convolution(%x, %w, none, stride=[2, 1], padding=[0, 0], dilation=[1, 1], transposed=true)
+  return %0
+})",
+      {HostTensor::FromInts(DType::kI32, {1, 5, 4, 3}, absl::MakeConstSpan(values).first(60)),
+       HostTensor::FromInts(DType::kI32, {5, 4, 1, 3}, absl::MakeConstSpan(values).first(60))});
+}
+
+// The sum of no products is 0, whatever the zero points.
+TEST(Found, WindowsWithoutElements) {
+  const std::vector<int64_t> values(60, 7);
+  ExpectSame(
+      R"(
+func @main(%x: u8[1, 2, 6, 5], %w: u8[3, 2, 2, b], %p: u8[3]) {
+  %0 = convolution_integer(%x, %w, none, %p, stride=[2, 1], padding=[0, 1, 1, 2], dilation=[1, 1])
+  return %0
+})",
+      {HostTensor::FromInts(DType::kU8, {1, 2, 6, 5}, values), HostTensor(DType::kU8, {3, 2, 2, 0}),
+       HostTensor::FromInts(DType::kU8, {3}, absl::MakeConstSpan(values).first(3))});
+}
+
 // Negative targets, which gather takes for indices from the end, gave a loss.
 TEST(Found, NegativeClasses) {
   const auto module = Parse(R"(
