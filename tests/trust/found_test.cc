@@ -35,6 +35,26 @@ void ExpectSame(const char* text, const std::vector<HostTensor>& inputs,
   }
 }
 
+// A result of a transposed convolution that no pixel reaches is 0, whatever was in its memory. The
+// test is the first: the first program of a process limits the instructions of oneDNN.
+TEST(Found, HolesOfIntegers) {
+  std::vector<int64_t> x, w;
+  for (int i = 0; i < 400; ++i) x.push_back(i % 5);
+  for (int i = 0; i < 80; ++i) w.push_back(i % 7 - 3);
+  ExpectSame(R"(
+func @main(%x: i32[2, 5, 5, 4, 2], %w: i32[5, 4, 2, 1, 2], %m: i32[2, 4, 8, 7, 3]) {
+  %0 = neg(%m)
+  %1 = flip(%0, dims=[4])
+  %2 = cumsum(%1, dim=3)
+  %3 = convolution(%x, %w, none, stride=[2, 2, 1], padding=[1, 0, 0], dilation=[1, 1, 1], transposed=true)
+  %4 = cumsum(%3, dim=3)
+  return %2, %4
+})",
+             {HostTensor::FromInts(DType::kI32, {2, 5, 5, 4, 2}, x),
+              HostTensor::FromInts(DType::kI32, {5, 4, 2, 1, 2}, w),
+              HostTensor::FromInts(DType::kI32, {2, 4, 8, 7, 3}, std::vector<int64_t>(1344, 5))});
+}
+
 // A machine without AVX-512 runs these, too.
 TEST(Found, IntegerProductsOnAvx2) {
   std::vector<int64_t> values;
@@ -149,6 +169,19 @@ func @main(%x: f32[0, s0], %y: f32[s1, s2]) -> f32[s1, s0] {
 })",
              {HostTensor(DType::kF32, {0, 2}),
               HostTensor::FromDoubles(DType::kF32, {1, 2}, {0.25, -0.5})});
+}
+
+// The sum of no products is 0, whatever the zero points.
+TEST(Found, WindowsWithoutElements) {
+  const std::vector<int64_t> values(60, 7);
+  ExpectSame(
+      R"(
+func @main(%x: u8[1, 2, 6, 5], %w: u8[3, 2, 2, b], %p: u8[3]) {
+  %0 = convolution_integer(%x, %w, none, %p, stride=[2, 1], padding=[0, 1, 1, 2], dilation=[1, 1])
+  return %0
+})",
+      {HostTensor::FromInts(DType::kU8, {1, 2, 6, 5}, values), HostTensor(DType::kU8, {3, 2, 2, 0}),
+       HostTensor::FromInts(DType::kU8, {3}, absl::MakeConstSpan(values).first(3))});
 }
 
 // Negative targets, which gather takes for indices from the end, gave a loss.

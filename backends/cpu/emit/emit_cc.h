@@ -9,9 +9,9 @@
 // which runs the points [begin, end) of the kernel's outer loops, counted row-major through its
 // nests in order. A vector of points may belong as a whole to the range in which it begins, so the
 // ranges of a run have to cover all points. Ranges that do not overlap may run at the same time,
-// each with scratch of its own. Arguments point to their first element; `sizes` are the values of CcKernel::sizes. The
-// result is 0, or 1 if an index of a gather was out of bounds; the elements not stored by then are
-// missing.
+// each with scratch of its own. Arguments point to their first element; `sizes` are the values of
+// CcKernel::sizes. The result is 0, or 1 if an index of a gather was out of bounds; the elements
+// not stored by then are missing.
 //
 // The code obeys the kernel's schedule, so that results are equal for every number of threads, and
 // equal to the interpreter's (backends/cpu/interpreter) if the code calls SLEEF.

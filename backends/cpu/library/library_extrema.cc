@@ -24,12 +24,29 @@ U Rank(U bits, Key key, bool largest) {
   return static_cast<U>(~ordered);
 }
 
-// The last of equal elements wins. `width` lines at most; a result that is null is left out.
-template <typename U, typename Key, int width>
+// The last of equal elements wins; a result that is null is left out.
+template <typename U, typename Key>
+void ScanLine(int64_t size, Key key, bool largest, const U* x, U* values, int64_t* positions) {
+  U best = 0, rank = 0;  // No key is below 0.
+  int64_t at = 0;
+  for (int64_t k = 0; k < size; ++k) {
+    const U next = Rank<U>(x[k], key, largest);
+    if (next >= rank) {
+      rank = next;
+      best = x[k];
+      at = k;
+    }
+    if (values != nullptr) values[k] = best;
+    if (positions != nullptr) positions[k] = at;
+  }
+}
+
+// The same for `count` lines side by side, kBeside at most.
+template <typename U, typename Key>
 void ScanLines(const Lines& lines, Key key, bool largest, const U* x, int64_t count, U* values,
                int64_t* positions) {
-  U best[width], rank[width] = {};  // No key is below 0.
-  int64_t at[width];
+  U best[kBeside], rank[kBeside] = {};
+  int64_t at[kBeside];
   for (int64_t k = 0; k < lines.size; ++k) {
     const int64_t row = k * lines.inner;
     for (int64_t j = 0; j < count; ++j) {
@@ -66,10 +83,13 @@ class ExtremaCall : public LibraryCall {
         const int64_t beside = task % groups_ * kBeside;
         const int64_t begin = task / groups_ * lines_.size * lines_.inner + beside;
         const int64_t count = std::min<int64_t>(kBeside, lines_.inner - beside);
-        const auto scan = lines_.inner == 1 ? ScanLines<U, decltype(key), 1>
-                                            : ScanLines<U, decltype(key), kBeside>;
-        scan(lines_, key, largest_, x + begin, count, values == nullptr ? nullptr : values + begin,
-             positions == nullptr ? nullptr : positions + begin);
+        U* const v = values == nullptr ? nullptr : values + begin;
+        int64_t* const at = positions == nullptr ? nullptr : positions + begin;
+        if (lines_.inner == 1) {
+          ScanLine(lines_.size, key, largest_, x + begin, v, at);
+        } else {
+          ScanLines(lines_, key, largest_, x + begin, count, v, at);
+        }
       });
     });
     return absl::OkStatus();

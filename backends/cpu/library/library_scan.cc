@@ -35,33 +35,24 @@ struct ScanShape {
 // `v` or the f32 beside it whose last bit is set: rounded once more, it gives what `v` does.
 float RoundToOdd(double v) {
   const auto f = static_cast<float>(v);
-  if (f == v || v != v) return f;
   uint32_t bits;
   std::memcpy(&bits, &f, sizeof bits);
-  if (bits % 2 == 0) bits += std::abs(f) < std::abs(v) ? 1u : ~0u;
+  const auto differs = static_cast<uint32_t>(f < v || f > v);
+  bits += (differs & ~bits & 1u) * (std::abs(f) < std::abs(v) ? 1u : ~0u);
   float odd;
   std::memcpy(&odd, &bits, sizeof odd);
   return odd;
 }
 
-// How wide numbers become elements.
-template <typename T>
-struct Nearest {
-  static T Of(Wide<T> v) { return static_cast<T>(v); }
-};
-struct Odd {
-  static float Of(double v) { return RoundToOdd(v); }
-};
-
 // `width` lines at most; their combinations stay in registers if it is 1.
-template <typename T, bool product, typename Rounding, int width>
-void ScanLines(const ScanShape& s, const T* x, T* y, int64_t count) {
+template <typename T, typename Result, bool product, int width>
+void ScanLines(const ScanShape& s, const T* x, Result* y, int64_t count) {
   Wide<T> all[width];
   const int64_t step = s.reverse ? -s.lines.inner : s.lines.inner;
   int64_t at = s.reverse ? (s.lines.size - 1) * s.lines.inner : 0;
   for (int64_t j = 0; j < count; ++j) {
     all[j] = static_cast<Wide<T>>(x[at + j]);
-    y[at + j] = s.exclusive ? T(product) : x[at + j];
+    y[at + j] = s.exclusive ? Result(product) : x[at + j];
   }
   for (int64_t k = 1; k < s.lines.size; ++k) {
     at += step;
@@ -69,12 +60,12 @@ void ScanLines(const ScanShape& s, const T* x, T* y, int64_t count) {
       const auto v = static_cast<Wide<T>>(x[at + j]);
       const Wide<T> before = all[j];
       all[j] = product ? before * v : before + v;
-      y[at + j] = Rounding::Of(s.exclusive ? before : all[j]);
+      y[at + j] = static_cast<Result>(s.exclusive ? before : all[j]);
     }
   }
 }
 
-template <typename T, bool product, typename Rounding>
+template <typename T, typename Result, bool product>
 class ScanCall : public LibraryCall {
  public:
   ScanCall(const ScanShape& shape, int threads)
@@ -87,15 +78,15 @@ class ScanCall : public LibraryCall {
 
   absl::Status Run(const CallMemory& memory) override {
     const auto* x = static_cast<const T*>(memory.args[0]);
-    auto* y = static_cast<T*>(memory.result);
+    auto* y = static_cast<Result*>(memory.result);
     ForEach(threads_, s_.lines.outer * groups_, [&](int64_t task, const TeamMember&) {
       const int64_t beside = task % groups_ * kBeside;
       const int64_t begin = task / groups_ * s_.lines.size * s_.lines.inner + beside;
       if (s_.lines.inner == 1) {
-        ScanLines<T, product, Rounding, 1>(s_, x + begin, y + begin, 1);
+        ScanLines<T, Result, product, 1>(s_, x + begin, y + begin, 1);
       } else {
-        ScanLines<T, product, Rounding, kBeside>(
-            s_, x + begin, y + begin, std::min<int64_t>(kBeside, s_.lines.inner - beside));
+        ScanLines<T, Result, product, kBeside>(s_, x + begin, y + begin,
+                                               std::min<int64_t>(kBeside, s_.lines.inner - beside));
       }
     });
     return absl::OkStatus();
@@ -107,19 +98,25 @@ class ScanCall : public LibraryCall {
   const int threads_;
 };
 
-template <typename T, typename Rounding = Nearest<T>>
+template <typename T, typename Result = T>
 std::unique_ptr<LibraryCall> MakeScan(const ScanShape& shape, bool product, int threads) {
-  if (product) return std::make_unique<ScanCall<T, true, Rounding>>(shape, threads);
-  return std::make_unique<ScanCall<T, false, Rounding>>(shape, threads);
+  if (product) return std::make_unique<ScanCall<T, Result, true>>(shape, threads);
+  return std::make_unique<ScanCall<T, Result, false>>(shape, threads);
 }
 
-// Scans narrow floats as f32.
+// Scans narrow floats as f32 into f64, and rounds once.
 class NarrowScanCall : public LibraryCall {
  public:
-  NarrowScanCall(std::unique_ptr<LibraryCall> scan, int64_t numel, MoveFn load, MoveFn store)
-      : scan_(std::move(scan)), numel_(numel), load_(load), store_(store) {
-    x_at_ = scratch_.Place(numel * 4);
-    y_at_ = scratch_.Place(numel * 4);
+  NarrowScanCall(std::unique_ptr<LibraryCall> scan, const RunView& x, MoveFn load, MoveFn store,
+                 int threads)
+      : scan_(std::move(scan)),
+        numel_(x.numel()),
+        bytes_(DTypeBits(x.dtype) / 8),
+        load_(load),
+        store_(store),
+        threads_(numel_ < 4 * kChunk ? 1 : threads) {
+    x_at_ = scratch_.Place(numel_ * static_cast<int64_t>(sizeof(float)));
+    y_at_ = scratch_.Place(numel_ * static_cast<int64_t>(sizeof(double)));
   }
 
   std::string name() const override { return scan_->name(); }
@@ -127,20 +124,39 @@ class NarrowScanCall : public LibraryCall {
 
   absl::Status Run(const CallMemory& memory) override {
     char* const scratch = static_cast<char*>(memory.scratch);
-    void* const x = scratch + x_at_;
-    load_(x, memory.args[0], 1, numel_);
+    auto* x = reinterpret_cast<float*>(scratch + x_at_);
+    auto* y = reinterpret_cast<double*>(scratch + y_at_);
+    ForChunks([&](int64_t begin, int64_t count) {
+      load_(x + begin, static_cast<const char*>(memory.args[0]) + begin * bytes_, 1, count);
+    });
+    void* const arg = x;
     CallMemory wide;
-    wide.args = absl::MakeConstSpan(&x, 1);
-    wide.result = scratch + y_at_;
+    wide.args = absl::MakeConstSpan(&arg, 1);
+    wide.result = y;
     WEFT_RETURN_IF_ERROR(scan_->Run(wide));
-    store_(memory.result, wide.result, 1, numel_);
+    ForChunks([&](int64_t begin, int64_t count) {
+#pragma omp simd
+      for (int64_t i = begin; i < begin + count; ++i) x[i] = RoundToOdd(y[i]);
+      store_(static_cast<char*>(memory.result) + begin * bytes_, x + begin, 1, count);
+    });
     return absl::OkStatus();
   }
 
  private:
+  static constexpr int64_t kChunk = 1 << 12;
+
+  template <typename Fn>
+  void ForChunks(Fn fn) const {
+    ForEach(threads_, (numel_ + kChunk - 1) / kChunk, [&](int64_t chunk, const TeamMember&) {
+      fn(chunk * kChunk, std::min(kChunk, numel_ - chunk * kChunk));
+    });
+  }
+
   const std::unique_ptr<LibraryCall> scan_;
   const int64_t numel_;
+  const int64_t bytes_;
   const MoveFn load_, store_;
+  const int threads_;
   ScratchPlan scratch_;
   int64_t x_at_ = 0, y_at_ = 0;
 };
@@ -161,9 +177,9 @@ LibraryCallOr MakeScanCall(const LibraryStep& step, const LibraryContext& contex
   switch (x.dtype) {
     case DType::kF16:
     case DType::kBF16:
-      return std::make_unique<NarrowScanCall>(MakeScan<float, Odd>(shape, product, context.threads),
-                                              x.numel(), context.table->load(x.dtype),
-                                              context.table->store(x.dtype));
+      return std::make_unique<NarrowScanCall>(
+          MakeScan<float, double>(shape, product, context.threads), x, context.table->load(x.dtype),
+          context.table->store(x.dtype), context.threads);
     case DType::kF32:
       return MakeScan<float>(shape, product, context.threads);
     case DType::kF64:

@@ -1,4 +1,6 @@
 // Positions of the elements that are not zero.
+#include <algorithm>
+
 #include "graph/ops/support/op.h"
 #include "graph/ops/support/sizes.h"
 #include "graph/sym/sym_facts.h"
@@ -15,17 +17,24 @@ absl::StatusOr<Types> Infer(const OpArgs& args) {
 
 absl::Status Eval(EvalContext& c) {
   const HostTensor& self = c.in(0);
+  const int rank = self.rank();
+  const int64_t line = rank == 0 ? 1 : self.dim(rank - 1);
+  const absl::Span<const int64_t> outer = self.dims().first(rank == 0 ? 0 : rank - 1);
   return VisitDomain(self.dtype(), [&](auto zero) {
     const auto x = Read<decltype(zero)>(self);
+    const int64_t found =
+        std::count_if(x.begin(), x.end(), [](auto element) { return element != 0; });
     std::vector<int64_t> rows;
-    int64_t at = 0;
-    int64_t found = 0;
-    ForEachIndex(self.dims(), [&](absl::Span<const int64_t> index) {
-      if (x[at++] == 0) return;
-      ++found;
-      rows.insert(rows.end(), index.begin(), index.end());
+    rows.reserve(found * rank);
+    auto at = x.begin();
+    ForEachIndex(outer, [&](absl::Span<const int64_t> index) {
+      for (int64_t k = 0; k < line; ++k) {
+        if (*at++ == 0 || rank == 0) continue;
+        rows.insert(rows.end(), index.begin(), index.end());
+        rows.push_back(k);
+      }
     });
-    c.set_out(0, HostTensor::FromInts(DType::kI64, {found, self.rank()}, rows));
+    c.set_out(0, HostTensor::FromInts(DType::kI64, {found, rank}, rows));
     return absl::OkStatus();
   });
 }

@@ -419,6 +419,28 @@ TEST(EmittedKernels, NestsShareALaunch) {
   });
 }
 
+// Parts of a run end within vectors: each belongs to one part.
+TEST(EmittedKernels, WholeVectorsRunOnceAtCuts) {
+  Kernel kernel;
+  kernel.args = {{DType::kF32, false}, {DType::kF32, true}};
+  kernel.nests.resize(1);
+  Nest& nest = kernel.nests[0];
+  nest.outer = {7, 64};
+  nest.stages.resize(1);
+  Body body(&nest.stages[0]);
+  // Columns of x, so that the two loops are not one.
+  const int sum = body.Op(ScalarOp::kAdd, DType::kF32, body.Load(0, {1, 7}), body.Load(1, {64, 1}));
+  body.Store(sum, 1, {64, 1});
+  auto x = Wave(7 * 64);
+  std::vector<float> y(x.size());
+  RunKernel(kernel, {x.data(), y.data()}, 1, 1, [&] {
+    for (int64_t i = 0; i < 7; ++i) {
+      for (int64_t j = 0; j < 64; ++j) ASSERT_EQ(y[i * 64 + j], x[j * 7 + i]) << i << ", " << j;
+    }
+    std::fill(y.begin(), y.end(), 0.0f);
+  });
+}
+
 struct MathCase {
   ScalarOp op;
   double (*reference)(double);
