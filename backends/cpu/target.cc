@@ -13,8 +13,8 @@ namespace {
 // oneDNN takes neither cropping padding nor sizes that may be negative. Its post-ops compute in
 // f32, so i32 routines of its have none. Those of 8 bits are ours: they run kernels on their
 // results, as their claim of `convert` says (lowering/epilogues.h). Results of 16 bits are rounded
-// after each op, as in the graph: by kernels of ours, which do bf16 with AVX512_BF16, or by a kernel
-// behind the routine. oneDNN would round once, after the last post-op. A bias must be dense.
+// after each op, as in the graph: by kernels of ours, which do bf16 with AVX512_BF16, or by a
+// kernel behind the routine. oneDNN would round once, after the last post-op. A bias must be dense.
 //
 // The routines claim those operand broadcasts for which tests/backends/cpu/epilogue_test shows that
 // all implementations are right; a kernel computes the others.

@@ -35,8 +35,7 @@ class Block {
         weights_(panel.weights + index * pairs_ * kPairElements),
         bias_{{LoadVec(panel.bias + first_), LoadVec(panel.bias + first_ + kLanes)}},
         least_(Splat(panel.least)),
-        most_(Splat(panel.most)),
-        rounds_first_(!IsBf16(panel.least) || !IsBf16(panel.most)) {
+        most_(Splat(panel.most)) {
     const int64_t channels = Least(kBf16DepthwiseBlock, panel.channels - first_);
     lanes_ = static_cast<__mmask32>((uint64_t{1} << channels) - 1);
   }
@@ -82,7 +81,7 @@ class Block {
 
   void Store(Sums sums, int64_t row) const {
 #pragma GCC unroll 2
-    for (Vec& v : sums.half) v = Clamped(rounds_first_ ? Rounded(v) : v, least_, most_);
+    for (Vec& v : sums.half) v = Clamped(v, least_, most_);
     const __m512i halves = (__m512i)_mm512_cvtne2ps_pbh((__m512)sums.half[1], (__m512)sums.half[0]);
     const __m512i order = _mm512_set_epi64(7, 3, 6, 2, 5, 1, 4, 0);
     const __m512i results = _mm512_maskz_permutexvar_epi64(0xff, order, halves);
@@ -102,7 +101,6 @@ class Block {
   const Sums bias_;
   const Vec least_;
   const Vec most_;
-  const bool rounds_first_;
   __mmask32 lanes_ = 0;
 };
 

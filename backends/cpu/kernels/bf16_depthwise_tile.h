@@ -23,7 +23,7 @@ struct Bf16DepthwisePanel {
   int64_t channels = 0;
   const uint16_t* weights = nullptr;  // As `pack` makes them.
   const float* bias = nullptr;        // As `pack_bias` makes it, or zeros.
-  // Clamp of the sums, which are rounded before it and behind it.
+  // Clamp of the sums, before they are rounded.
   float least = 0;
   float most = 0;
   uint16_t* y = nullptr;

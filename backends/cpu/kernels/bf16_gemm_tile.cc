@@ -143,14 +143,12 @@ class Finisher {
  public:
   using T = typename Element<kWide>::Type;
 
-  // Rounding a sum first and clamping it then gives what clamping first gives if the bounds are
-  // bf16, and nothing else needs the rounded sum.
+  // A sum that is only clamped need not be rounded first.
   explicit Finisher(const Bf16Panel& panel)
       : p_(panel),
         least_(Splat(panel.least)),
         most_(Splat(panel.most)),
-        rounds_first_(!kWide && (panel.addend != nullptr || panel.num_stages > 0 ||
-                                 !IsBf16(panel.least) || !IsBf16(panel.most))) {}
+        rounds_first_(!kWide && (panel.addend != nullptr || panel.num_stages > 0)) {}
 
   void Finish(const float* tile, int64_t row, int64_t rows) const {
     for (int64_t i = 0; i < rows; ++i, tile += p_.vectors * kLanes) FinishRow(tile, row + i);
@@ -257,7 +255,7 @@ int64_t RunWholeOf(const Bf16Panel& p) {
 // clamp.
 int64_t RunWholeBlocks(const Bf16Panel& p) {
   const bool whole = p.columns == p.vectors * kLanes;
-  if (p.wide || !whole || p.num_stages > 0 || !IsBf16(p.least) || !IsBf16(p.most)) return 0;
+  if (p.wide || !whole || p.num_stages > 0) return 0;
   return p.addend == nullptr ? RunWholeOf<false>(p) : RunWholeOf<true>(p);
 }
 

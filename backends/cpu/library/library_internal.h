@@ -101,10 +101,6 @@ struct ProductSize {
 DnnReading ChooseReading(const LibraryStep& step, const ProductSize& size,
                          const LibraryContext& context);
 
-// True if the operand is bf16 in rows of an odd number of elements. oneDNN multiplies pairs of
-// them, the last with a weight of zero, and what is not finite behind a row gives NaN.
-bool EndsWithinPair(const DnnTensor& x, int64_t depth, int64_t step);
-
 // True if products of bf16 are faster in kernels of ours: with AVX512_BF16, but without tiles.
 bool HasBf16Kernels(const LibraryContext& context);
 

@@ -165,10 +165,6 @@ DnnReading ChooseReading(const LibraryStep& step, const ProductSize& size,
   return pays && all_f32 && size.length >= min_length ? context.reading : DnnReading();
 }
 
-bool EndsWithinPair(const DnnTensor& x, int64_t depth, int64_t step) {
-  return x.dtype == DType::kBF16 && step == 1 && depth % 2 != 0;
-}
-
 absl::StatusOr<DnnMatmul> DescribeProduct(const LibraryStep& step, std::vector<int>* all_slots,
                                           int64_t* rows) {
   if (step.result.numel() == 0 || step.args[0].dims.back() == 0) {
@@ -251,9 +247,6 @@ LibraryCallOr MakeProductCall(const LibraryStep& step, const LibraryContext& con
   DnnReading reading = ChooseReading(step, size, context);
   auto gemm = MakeGemmCall(m, reading, slots, constant, context);
   if (gemm.ok()) return gemm;
-  if (EndsWithinPair(m.a, m.a.dims.back(), m.a.strides.back())) {
-    return absl::UnimplementedError("an odd depth of bf16");
-  }
   const SumOfProducts sum = {slots, static_cast<double>(m.a.dims.back()), m.post_ops};
   WEFT_RETURN_IF_ERROR(CheckTaken(step, sum, m.y, static_cast<int>(m.y.dims.size()) - 1));
   WEFT_ASSIGN_OR_RETURN(
