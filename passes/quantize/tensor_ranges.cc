@@ -110,7 +110,8 @@ ValueRange Choose(const QuantSpec& spec, absl::Span<const double> values) {
   if (values.empty() || !finite || !IsInt(spec.dtype)) return whole;
   if (spec.observer == "mse") return BestRatio(spec, values, whole);
   if (spec.observer == "hqq") return HalfQuadraticRange(spec, values);
-  if (StatisticOf(spec) != "histogram") return whole;
+  // Entropy weighs how often values come up, which a constant does not say.
+  if (StatisticOf(spec) != "histogram" || spec.observer == "entropy") return whole;
   const Histogram histogram = HistogramOf(values, kBins);
   if (spec.observer == "percentile") return PercentileRange(spec, histogram, kPercent);
   return SearchRange(spec, histogram, 2);
@@ -120,9 +121,6 @@ ValueRange Choose(const QuantSpec& spec, absl::Span<const double> values) {
 
 absl::StatusOr<std::vector<ValueRange>> RangesOfTensor(const QuantSpec& spec,
                                                        const HostTensor& tensor) {
-  if (spec.observer == "entropy") {
-    return absl::InvalidArgumentError("the observer entropy is for activations, not for weights");
-  }
   WEFT_ASSIGN_OR_RETURN(const ElementLayout layout, ElementLayoutOf(spec, tensor.dims()));
   const Groups groups = GroupsOf(layout, tensor);
   std::vector<ValueRange> ranges(layout.num_scales);

@@ -140,6 +140,18 @@ TEST(ParamsOfRanges, ScalesNarrowFloatsToTheirLargest) {
   EXPECT_EQ(params->scale[0], 2);
 }
 
+// One large element of 1000: entropy would leave it out of a range that is observed.
+TEST(RangesOfTensor, EntropyIsNotOfConstants) {
+  std::vector<double> values(1000, 0.5);
+  values[7] = -40;
+  const auto tensor = HostTensor::FromDoubles(DType::kF32, {1000}, values);
+  const auto ranges =
+      RangesOfTensor(SpecOf(DType::kI8, -128, 127, QuantScheme::kSymmetric, "entropy"), tensor);
+  ASSERT_TRUE(ranges.ok()) << ranges.status();
+  EXPECT_EQ((*ranges)[0].min, -40);
+  EXPECT_EQ((*ranges)[0].max, 0.5);
+}
+
 TEST(RangesOfState, ReadsPairs) {
   const QuantSpec spec = SpecOf(DType::kI8, -128, 127, QuantScheme::kAffine, "moving_average");
   const auto ranges =
