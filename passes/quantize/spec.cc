@@ -41,7 +41,7 @@ bool HasAxis(QuantGranularity granularity) {
 }
 
 bool IsQuantizedDType(DType dtype) {
-  return DTypeBits(dtype) <= kMaxBits &&
+  return DTypeBits(dtype) <= kMaxBits && !IsStorageFloat(dtype) &&
          (IsInt(dtype) || (IsFloat(dtype) && DTypeBits(dtype) <= 8));
 }
 
