@@ -49,7 +49,7 @@ absl::StatusOr<std::unique_ptr<Module>> LoadModelText(absl::string_view text,
                                                       const LoadOptions& options = {});
 
 struct SaveOptions {
-  // The opset of ONNX, 17 to 21; -1: the lowest that serves (serialize/onnx/export/export.h).
+  // The opset of ONNX, 17 to 24; -1: the lowest that serves (serialize/onnx/export/export.h).
   int opset = -1;
   // Products with weights in blocks become com.microsoft MatMulNBits in ONNX.
   bool matmul_nbits = false;

@@ -62,8 +62,8 @@ void AddOutputFlags(FlagSet& flags, OptOptions* o) {
   flags.String("kernel", &o->kernel, "NAME",
                "With --emit=cc: only the kernel of that name, as --emit=plan has it, or\n"
                "the only one whose name begins so");
-  flags.IntBetween("opset", &o->opset, 17, 21, "N",
-                   "With --emit=onnx: the opset to write, 17 to 21. Default: the lowest that\n"
+  flags.IntBetween("opset", &o->opset, 17, 24, "N",
+                   "With --emit=onnx: the opset to write, 17 to 24. Default: the lowest that\n"
                    "has a form for all ops");
   flags.String("trace", &o->trace, "FILE",
                "With --emit=html: kernels, timeline and memory of this trace (.json or\n"

@@ -92,7 +92,7 @@ FlagSet MakeFlags(Options* o) {
                "Go on with these statistics, behind the batches that they have seen");
   flags.Section("Output");
   flags.String("o", &o->output, "FILE", "The quantized model, .onnx or .weft");
-  flags.IntBetween("opset", &o->opset, 17, 21, "N", "Of ONNX. Default: the lowest that serves");
+  flags.IntBetween("opset", &o->opset, 17, 24, "N", "Of ONNX. Default: the lowest that serves");
   flags.Bool("matmul-nbits", &o->matmul_nbits,
              "Write products with weights in blocks as com.microsoft MatMulNBits, which\n"
              "ONNX Runtime alone reads");

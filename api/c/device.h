@@ -85,6 +85,8 @@ enum {
   WEFT_C32 = 19,
   WEFT_C64 = 20,
   WEFT_C128 = 21,
+  WEFT_F4E2M1 = 22,
+  WEFT_F8E8M0 = 23,
 };
 
 typedef int32_t weft_tensor_kind;

@@ -133,6 +133,11 @@ CompareOptions ToleranceFor(DType dtype) {
     case DType::kF8E5M2FNUZ:
       options.rtol = options.atol = 0.26;
       break;
+    case DType::kF4E2M1:
+    case DType::kF8E8M0:
+      // One step of the format.
+      options.rtol = options.atol = 1;
+      break;
     default:
       options.rtol = options.atol = 0;
   }

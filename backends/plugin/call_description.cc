@@ -15,10 +15,10 @@ namespace {
 
 // The C interface's number for each DType, in the order of DType.
 constexpr weft_dtype kDTypes[kNumDTypes] = {
-    WEFT_BOOL,   WEFT_U4,         WEFT_U8,         WEFT_U16, WEFT_U32,  WEFT_U64,
-    WEFT_I4,     WEFT_I8,         WEFT_I16,        WEFT_I32, WEFT_I64,  WEFT_F8E4M3,
-    WEFT_F8E5M2, WEFT_F8E4M3FNUZ, WEFT_F8E5M2FNUZ, WEFT_F16, WEFT_BF16, WEFT_F32,
-    WEFT_F64,    WEFT_C32,        WEFT_C64,        WEFT_C128};
+    WEFT_BOOL,   WEFT_U4,         WEFT_U8,         WEFT_U16,  WEFT_U32,    WEFT_U64,
+    WEFT_I4,     WEFT_I8,         WEFT_I16,        WEFT_I32,  WEFT_I64,    WEFT_F8E4M3,
+    WEFT_F8E5M2, WEFT_F8E4M3FNUZ, WEFT_F8E5M2FNUZ, WEFT_F16,  WEFT_BF16,   WEFT_F32,
+    WEFT_F64,    WEFT_C32,        WEFT_C64,        WEFT_C128, WEFT_F4E2M1, WEFT_F8E8M0};
 
 // The member of weft_attr that holds the values.
 weft_attr_kind KindOf(AttrKind kind) {

@@ -37,6 +37,8 @@ constexpr Info kInfos[kNumDTypes] = {
     {DType::kC32, "c32", 32, Class::kComplex},
     {DType::kC64, "c64", 64, Class::kComplex},
     {DType::kC128, "c128", 128, Class::kComplex},
+    {DType::kF4E2M1, "f4e2m1", 4, Class::kFloat},
+    {DType::kF8E8M0, "f8e8m0", 8, Class::kFloat},
 };
 
 const Info& Get(DType dtype) { return kInfos[static_cast<int>(dtype)]; }
@@ -54,6 +56,7 @@ std::optional<DType> ParseDType(absl::string_view name) {
 
 int DTypeBits(DType dtype) { return Get(dtype).bits; }
 bool IsFloat(DType dtype) { return Get(dtype).cls == Class::kFloat; }
+bool IsStorageFloat(DType dtype) { return dtype == DType::kF4E2M1 || dtype == DType::kF8E8M0; }
 bool IsSignedInt(DType dtype) { return Get(dtype).cls == Class::kSigned; }
 bool IsUnsignedInt(DType dtype) { return Get(dtype).cls == Class::kUnsigned; }
 bool IsInt(DType dtype) { return IsSignedInt(dtype) || IsUnsignedInt(dtype); }

@@ -1,10 +1,11 @@
 // Floats of 32 bits and fewer, to and from the bits of a double.
 //
-// One table describes the formats, one routine reads them and one writes them.
-// Every value of every format is a double, so reading is exact and writing
-// rounds once.
+// One table describes the formats, one routine reads them and one writes them; f8e8m0, which is an
+// exponent alone, has its own two. Every value of every format is a double, so reading is exact and
+// writing rounds once.
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "base/check.h"
 #include "graph/tensor/tensor.h"
@@ -17,6 +18,7 @@ enum class Specials : uint8_t {
   kIeee,  // The largest exponent: infinity, and NaN with a payload.
   kFn,    // All ones is NaN; no infinity.
   kFnuz,  // The code of negative zero is NaN; no infinity.
+  kNone,  // Neither infinity nor NaN.
 };
 
 struct FloatFormat {
@@ -35,6 +37,7 @@ struct FloatFormat {
       case Specials::kFn:
         return sign() - 2;
       case Specials::kFnuz:
+      case Specials::kNone:
         break;
     }
     return sign() - 1;
@@ -43,6 +46,7 @@ struct FloatFormat {
   uint64_t infinity() const { return ((uint64_t{1} << exponent_bits) - 1) << mantissa_bits; }
 };
 
+constexpr FloatFormat kF4E2M1 = {2, 1, 1, Specials::kNone};
 constexpr FloatFormat kF8E4M3 = {4, 3, 7, Specials::kFn};
 constexpr FloatFormat kF8E5M2 = {5, 2, 15, Specials::kIeee};
 constexpr FloatFormat kF8E4M3Fnuz = {4, 3, 8, Specials::kFnuz};
@@ -53,6 +57,8 @@ constexpr FloatFormat kF32 = {8, 23, 127, Specials::kIeee};
 
 const FloatFormat& FormatOf(DType dtype) {
   switch (dtype) {
+    case DType::kF4E2M1:
+      return kF4E2M1;
     case DType::kF8E4M3:
       return kF8E4M3;
     case DType::kF8E5M2:
@@ -90,7 +96,8 @@ uint64_t ToBits(double value) {
   return bits;
 }
 
-// NaN keeps its sign and, if the format has room, its payload.
+// NaN keeps its sign and, if the format has room, its payload. A format without NaN gets minus
+// zero.
 uint64_t EncodeNan(const FloatFormat& f, uint64_t sign, uint64_t mantissa) {
   switch (f.specials) {
     case Specials::kIeee:
@@ -99,6 +106,7 @@ uint64_t EncodeNan(const FloatFormat& f, uint64_t sign, uint64_t mantissa) {
     case Specials::kFn:
       return sign | (f.sign() - 1);
     case Specials::kFnuz:
+    case Specials::kNone:
       break;
   }
   return f.sign();
@@ -106,7 +114,8 @@ uint64_t EncodeNan(const FloatFormat& f, uint64_t sign, uint64_t mantissa) {
 
 // Infinity, or a finite value that rounds past the largest one.
 uint64_t EncodeOverflow(const FloatFormat& f, uint64_t sign, bool saturate) {
-  if (saturate && f.bits() == 8) return sign | f.max_finite();
+  const bool saturates = f.specials == Specials::kNone || (saturate && f.bits() == 8);
+  if (saturates) return sign | f.max_finite();
   if (f.specials == Specials::kIeee) return sign | f.infinity();
   return EncodeNan(f, sign, 0);
 }
@@ -119,9 +128,32 @@ uint64_t ShiftRounded(uint64_t value, int shift) {
   return quotient + (rest > half || (rest == half && quotient % 2 == 1));
 }
 
+constexpr uint64_t kScaleNan = 0xff;
+constexpr int kScaleBias = 127;
+
+double DecodeScale(uint64_t code) {
+  if (code == kScaleNan) return std::numeric_limits<double>::quiet_NaN();
+  return std::ldexp(1.0, static_cast<int>(code) - kScaleBias);
+}
+
+// The nearest power of two to |value|, ties to the larger one. Zero and what is smaller than the
+// least power becomes that.
+uint64_t EncodeScale(double value, bool saturate) {
+  if (std::isnan(value)) return kScaleNan;
+  if (std::abs(value) <= std::ldexp(1.0, -kScaleBias)) return 0;
+  int exponent = kScaleBias + 2;
+  if (!std::isinf(value)) {
+    const double fraction = std::frexp(std::abs(value), &exponent);  // In [0.5, 1).
+    if (fraction < 0.75) --exponent;
+  }
+  if (exponent <= kScaleBias) return static_cast<uint64_t>(exponent + kScaleBias);
+  return saturate ? kScaleNan - 1 : kScaleNan;
+}
+
 }  // namespace
 
 double DecodeFloat(DType dtype, uint64_t bits) {
+  if (dtype == DType::kF8E8M0) return DecodeScale(bits);
   const FloatFormat& f = FormatOf(dtype);
   const bool negative = (bits & f.sign()) != 0;
   const uint64_t sign = negative ? kDoubleSign : 0;
@@ -145,6 +177,7 @@ double DecodeFloat(DType dtype, uint64_t bits) {
 }
 
 uint64_t EncodeFloat(DType dtype, double value, bool saturate) {
+  if (dtype == DType::kF8E8M0) return EncodeScale(value, saturate);
   const FloatFormat& f = FormatOf(dtype);
   const uint64_t bits = ToBits(value);
   const uint64_t sign = (bits & kDoubleSign) != 0 ? f.sign() : 0;

@@ -108,10 +108,12 @@ std::vector<int64_t> ContiguousStrides(absl::Span<const int64_t> dims);
 // Product of the dims; nullopt on overflow or a negative dim.
 std::optional<int64_t> CheckedNumel(absl::Span<const int64_t> dims);
 
-// One element of a float dtype (f8*, f16, bf16, f32) from and to its bits.
+// One element of a float dtype (f4*, f8*, f16, bf16, f32) from and to its bits.
 double DecodeFloat(DType dtype, uint64_t bits);
 // Rounds to nearest even. `saturate` clamps f8 overflow to the largest finite
-// value; without it overflow gives the format's infinity or NaN.
+// value; without it overflow gives the format's infinity or NaN. f4e2m1 always
+// clamps, and makes minus zero of NaN. f8e8m0 takes the nearest power of two to
+// the magnitude, ties to the larger one, and makes 2^-127 of zero.
 uint64_t EncodeFloat(DType dtype, double value, bool saturate = false);
 
 }  // namespace weft

@@ -93,23 +93,44 @@ struct EncodedCodec : PlainCodec<T> {
   }
 };
 
-// Codec of 4-bit integers: two elements per byte, the low nibble first.
+// Two elements per byte, the low nibble first.
+inline int LoadNibble(const uint8_t* base, int64_t i) { return base[i >> 1] >> (i % 2 * 4) & 0xf; }
+inline void StoreNibble(uint8_t* base, int64_t i, int64_t v) {
+  const int shift = static_cast<int>(i % 2 * 4);
+  const int kept = base[i >> 1] & ~(0xf << shift);
+  base[i >> 1] = static_cast<uint8_t>(kept | static_cast<int>(v & 0xf) << shift);
+}
+
+// Codec of 4-bit integers.
 template <bool is_signed>
 struct NibbleCodec {
   int64_t ReadInt(const uint8_t* base, int64_t i) const {
-    const int nibble = base[i >> 1] >> (i % 2 * 4) & 0xf;
+    const int nibble = LoadNibble(base, i);
     return is_signed ? (nibble ^ 8) - 8 : nibble;
   }
   double ReadDouble(const uint8_t* base, int64_t i) const {
     return static_cast<double>(ReadInt(base, i));
   }
-  void WriteInt(uint8_t* base, int64_t i, int64_t v) const {
-    const int shift = static_cast<int>(i % 2 * 4);
-    const int kept = base[i >> 1] & ~(0xf << shift);
-    base[i >> 1] = static_cast<uint8_t>(kept | (v & 0xf) << shift);
-  }
+  void WriteInt(uint8_t* base, int64_t i, int64_t v) const { StoreNibble(base, i, v); }
   void WriteDouble(uint8_t* base, int64_t i, double v) const {
     WriteInt(base, i, TruncateToInt(v));
+  }
+};
+
+// Codec of floats of 4 bits.
+struct NibbleFloatCodec {
+  DType dtype;
+  double ReadDouble(const uint8_t* base, int64_t i) const {
+    return DecodeFloat(dtype, static_cast<uint64_t>(LoadNibble(base, i)));
+  }
+  int64_t ReadInt(const uint8_t* base, int64_t i) const {
+    return TruncateToInt(ReadDouble(base, i));
+  }
+  void WriteDouble(uint8_t* base, int64_t i, double v) const {
+    StoreNibble(base, i, static_cast<int64_t>(EncodeFloat(dtype, v)));
+  }
+  void WriteInt(uint8_t* base, int64_t i, int64_t v) const {
+    WriteDouble(base, i, ToDoubleSticky(v));
   }
 };
 
@@ -143,7 +164,10 @@ void WithCodec(DType dtype, Fn fn) {
     case DType::kF8E5M2:
     case DType::kF8E4M3FNUZ:
     case DType::kF8E5M2FNUZ:
+    case DType::kF8E8M0:
       return fn(EncodedCodec<uint8_t>(dtype));
+    case DType::kF4E2M1:
+      return fn(NibbleFloatCodec{dtype});
     case DType::kF16:
     case DType::kBF16:
       return fn(EncodedCodec<uint16_t>(dtype));

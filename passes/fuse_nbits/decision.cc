@@ -27,6 +27,18 @@ bool IsProductFloat(DType dtype) {
   return dtype == DType::kF32 || dtype == DType::kF16 || dtype == DType::kBF16;
 }
 
+// Integers of 4 or 8 bits, and f4e2m1, whose values are halves of such integers.
+bool HasNumbers(DType dtype) {
+  const int bits = DTypeBits(dtype);
+  return dtype == DType::kF4E2M1 || (IsInt(dtype) && (bits == 4 || bits == 8));
+}
+
+// Scales that are halved for f4e2m1 must not lose bits.
+bool IsScale(DType dtype, DType numbers) {
+  if (dtype == DType::kF32 || dtype == DType::kF8E8M0) return true;
+  return IsProductFloat(dtype) && IsInt(numbers);
+}
+
 // Elements that share a scale along each dim of the matrix; -1 for all of them.
 std::vector<int64_t> SharesOf(const ops::DequantizeLinearView& view) {
   const int64_t axis = view.axis() < 0 ? view.axis() + 2 : view.axis();
@@ -57,10 +69,7 @@ std::optional<NbitsWeights> WeightsOf(const Node& product) {
   const HostTensor* q = LiteralOf(view.self());
   if (q == nullptr || LiteralOf(view.scale()) == nullptr) return std::nullopt;
   if (view.zero_point() != nullptr && LiteralOf(view.zero_point()) == nullptr) return std::nullopt;
-  const int bits = DTypeBits(q->dtype());
-  if (q->rank() != 2 || q->numel() == 0 || !IsInt(q->dtype()) || (bits != 4 && bits != 8)) {
-    return std::nullopt;
-  }
+  if (q->rank() != 2 || q->numel() == 0 || !HasNumbers(q->dtype())) return std::nullopt;
   w.columns = q->dim(w.rows ? 0 : 1);
   w.depth = q->dim(w.rows ? 1 : 0);
   const std::vector<int64_t> shares = SharesOf(view);
@@ -80,7 +89,8 @@ bool Keeps(const Target& target, const OpDef& op) {
 // Why the candidate stays; "": it does not.
 std::string ReasonToStay(const NbitsCandidate& candidate, int64_t min_group) {
   const ops::DequantizeLinearView view(*candidate.weights.dequantize);
-  if (!IsProductFloat(view.dtype()) || !IsProductFloat(view.scale()->type().dtype())) {
+  if (!IsProductFloat(view.dtype()) ||
+      !IsScale(view.scale()->type().dtype(), view.self()->type().dtype())) {
     return "its weights or scales are neither f32, f16 nor bf16";
   }
   if (view.zero_point() != nullptr && IsFloat(view.zero_point()->type().dtype())) {

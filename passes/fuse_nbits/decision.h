@@ -12,7 +12,7 @@
 
 namespace weft {
 
-// A constant matrix of integers that is dequantized, as the second operand of a product.
+// A constant matrix of integers or f4e2m1 that is dequantized, as the second operand of a product.
 struct NbitsWeights {
   Node* dequantize = nullptr;
   bool rows = false;  // The constant is [columns, depth], else [depth, columns].

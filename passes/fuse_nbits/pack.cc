@@ -18,20 +18,27 @@ constexpr int64_t kBlockColumns = 64;
 
 int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-// Integers of 4 or 8 bits, by row-major index.
+// Twice the values of f4e2m1 by code.
+constexpr int8_t kTwiceF4[] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
+
+// Integers of 4 or 8 bits, or twice the values of f4e2m1, by row-major index.
 class Numbers {
  public:
   explicit Numbers(const HostTensor& tensor)
       : tensor_(tensor.Contiguous()),
         bytes_(tensor_.raw()),
         narrow_(DTypeBits(tensor.dtype()) == 4),
-        is_signed_(IsSignedInt(tensor.dtype())) {}
+        halves_(tensor.dtype() == DType::kF4E2M1),
+        is_signed_(halves_ || IsSignedInt(tensor.dtype())) {}
 
   int operator[](int64_t i) const {
     if (!narrow_) return is_signed_ ? static_cast<int8_t>(bytes_[i]) : bytes_[i];
     const int nibble = (bytes_[i / 2] >> (i % 2 * 4)) & 15;
+    if (halves_) return kTwiceF4[nibble];
     return is_signed_ && nibble >= 8 ? nibble - 16 : nibble;
   }
+  // The scale of a number is half of the scale of its element.
+  bool halves() const { return halves_; }
   int64_t size() const { return tensor_.numel(); }
   bool is_signed() const { return is_signed_; }
 
@@ -39,6 +46,7 @@ class Numbers {
   const HostTensor tensor_;
   const uint8_t* const bytes_;
   const bool narrow_;
+  const bool halves_;
   const bool is_signed_;
 };
 
@@ -118,7 +126,8 @@ absl::StatusOr<NbitsConstants> PackNbits(const NbitsProduct& p) {
   const Places places(w);
   const HostTensor& scale = LiteralOfOperand(view.scale());
   const std::vector<double> given = scale.ReadDoubles();
-  WEFT_ASSIGN_OR_RETURN(made.scale, HostTensor::Allocate(scale.dtype(), {w.columns, groups}));
+  const DType scale_dtype = scale.dtype() == DType::kF8E8M0 ? DType::kF32 : scale.dtype();
+  WEFT_ASSIGN_OR_RETURN(made.scale, HostTensor::Allocate(scale_dtype, {w.columns, groups}));
   WEFT_ASSIGN_OR_RETURN(HostTensor zeros,
                         HostTensor::Allocate(DType::kU8, {w.columns, CeilDiv(groups * p.bits, 8)}));
   const Value* zero_point = view.zero_point();
@@ -129,7 +138,7 @@ absl::StatusOr<NbitsConstants> PackNbits(const NbitsProduct& p) {
   for (int64_t column = 0; column < w.columns; ++column) {
     for (int64_t g = 0; g < groups; ++g) {
       const int64_t place = places(column, g);
-      scales[column * groups + g] = given[place];
+      scales[column * groups + g] = numbers.halves() ? given[place] / 2 : given[place];
       const int zero = points[zero_point == nullptr ? 0 : place] + offset;
       in_the_middle &= zero == middle;
       Put(zero, p.bits, g, zeros.data<uint8_t>() + column * zeros.dim(1));

@@ -8,7 +8,8 @@
 
 namespace weft {
 
-// The numbers and zero points have 4 bits, or would fit in them.
+// The numbers and zero points have 4 bits, or would fit in them. Numbers of f4e2m1 are twice its
+// values, with half the scales.
 bool FitsFourBits(const NbitsWeights& weights);
 
 struct NbitsConstants {

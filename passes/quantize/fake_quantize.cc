@@ -4,6 +4,7 @@
 #include "graph/tensor/dtype.h"
 #include "graph/tensor/tensor.h"
 #include "passes/quantize/element_layout.h"
+#include "passes/quantize/float_grid.h"
 #include "passes/quantize/grid.h"
 #include "passes/quantize/observer.h"
 
@@ -13,7 +14,7 @@ absl::StatusOr<std::vector<double>> FakeQuantized(const QuantSpec& spec,
                                                   absl::Span<const int64_t> dims,
                                                   const std::vector<double>& values) {
   QuantSpec known = spec;
-  if (spec.dynamic || spec.observer == "entropy") known.observer = "min_max";
+  if (spec.dynamic) known.observer = "min_max";
   const HostTensor tensor = HostTensor::FromDoubles(DType::kF32, dims, values);
   WEFT_ASSIGN_OR_RETURN(const std::vector<ValueRange> ranges, RangesOfTensor(known, tensor));
   WEFT_ASSIGN_OR_RETURN(const QuantParams params, ParamsOfRanges(known, ranges));
@@ -26,8 +27,7 @@ absl::StatusOr<std::vector<double>> FakeQuantized(const QuantSpec& spec,
       const QuantGrid grid = {scale, params.zero_point[k], spec.quant_min, spec.quant_max};
       result[i] = grid.Nearest(values[i]);
     } else {
-      const auto code = EncodeFloat(spec.dtype, values[i] / scale, true);
-      result[i] = DecodeFloat(spec.dtype, code) * scale;
+      result[i] = NearestFloat(spec.dtype, scale, values[i]);
     }
   }
   return result;

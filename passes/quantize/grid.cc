@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "graph/tensor/dtype.h"
+#include "passes/quantize/float_grid.h"
 
 namespace weft {
 namespace {
@@ -41,6 +42,7 @@ QuantGrid GridOf(const QuantSpec& spec, ValueRange range) {
   const float steps = static_cast<float>(spec.quant_max - spec.quant_min);
   if (spec.scheme == QuantScheme::kSymmetric) {
     grid.scale = Bounded(std::max(-min, max) / (steps / 2), spec.eps);
+    if (spec.scale_dtype == DType::kF8E8M0) grid.scale = PowerOfTwoScale(spec, grid.scale);
     grid.zero_point = MiddleOf(spec);
     return grid;
   }

@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "passes/quantize/float_grid.h"
 #include "passes/quantize/grid.h"
 #include "passes/quantize/histogram.h"
 #include "passes/quantize/range_search.h"
@@ -21,9 +22,6 @@ constexpr double kPercent = 99.999;
 // The power of the error that "mse" makes small for activations: clipping weighs more than in the
 // square.
 constexpr double kActivationPower = 2.4;
-
-// The largest finite value of an 8-bit float.
-double LargestOf(DType dtype) { return DecodeFloat(dtype, EncodeFloat(dtype, 1e30, true)); }
 
 bool IsFinite(const ValueRange& range) {
   return std::isfinite(range.min) && std::isfinite(range.max);
@@ -75,8 +73,7 @@ absl::StatusOr<QuantParams> ParamsOfRanges(const QuantSpec& spec,
     if (IsInt(spec.dtype)) {
       grid = GridOf(spec, range);
     } else {
-      const double end = std::max(std::abs(range.min), std::abs(range.max));
-      grid.scale = static_cast<float>(std::max(end / LargestOf(spec.dtype), spec.eps));
+      grid.scale = FloatScaleOf(spec, range);
     }
     params.scale.push_back(grid.scale);
     params.zero_point.push_back(grid.zero_point);

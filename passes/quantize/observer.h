@@ -30,7 +30,7 @@ struct ValueRange {
 };
 
 // The names of the observers, for messages and checks: min_max, moving_average, histogram,
-// percentile, entropy (for activations alone), mse, hqq (for weights alone).
+// percentile, entropy (of constants the extrema), mse, hqq (for weights alone).
 absl::Span<const char* const> ObserverNames();
 
 // The statistic that `observe` gathers for an observer: min_max, moving_average or histogram.

@@ -12,6 +12,7 @@
 #include "graph/ops/quant.h"
 #include "graph/ops/shape.h"
 #include "graph/tensor/tensor.h"
+#include "passes/quantize/float_grid.h"
 
 namespace weft {
 namespace {
@@ -37,6 +38,16 @@ NarrowRange NarrowRangeOf(const QuantSpec& spec) {
   return {spec.quant_min, spec.quant_max};
 }
 
+// The power of two that PowerOfTwoScale gives: the exponent of the raised scale.
+Value* BuildPowersOfTwo(Builder& b, const QuantSpec& spec, Value* scale) {
+  constexpr int64_t kExponent = 0x7f800000;
+  Value* ratio = b.Constant(HostTensor::Scalar(DType::kF32, PowerOfTwoRatio(spec)));
+  Value* raised = ops::BuildMul(b, ops::BuildConvert(b, scale, DType::kF32), ratio);
+  Value* mask = b.Constant(HostTensor::ScalarInt(DType::kI32, kExponent));
+  Value* bits = ops::BuildBitwiseAnd(b, ops::BuildBitcast(b, raised, DType::kI32), mask);
+  return ops::BuildConvert(b, ops::BuildBitcast(b, bits, DType::kF32), DType::kF8E8M0);
+}
+
 ScaleOperands BuildChosenScales(Builder& b, const QuantSpec& spec, Value* value,
                                 std::optional<int64_t> axis, const ScaleLayout& layout) {
   const NarrowRange range = NarrowRangeOf(spec);
@@ -45,7 +56,8 @@ ScaleOperands BuildChosenScales(Builder& b, const QuantSpec& spec, Value* value,
       ops::BuildChooseQparams(b, value, spec.dtype, range.low, range.high, scheme, spec.eps, axis,
                               layout.block_size, layout.block_shape);
   if (made.size() < 2) return {};
-  return {made[0], made[1]};
+  if (spec.scale_dtype != DType::kF8E8M0) return {made[0], made[1]};
+  return {BuildPowersOfTwo(b, spec, made[0]), made[1]};
 }
 
 }  // namespace
@@ -90,7 +102,7 @@ absl::StatusOr<std::vector<int64_t>> DimsOfScales(const QuantSpec& spec, Type ty
 ScaleOperands BuildScales(Builder& b, const QuantSpec& spec, const QuantParams& params,
                           const std::vector<int64_t>& dims) {
   ScaleOperands operands;
-  operands.scale = b.Constant(HostTensor::FromDoubles(DType::kF32, dims, params.scale));
+  operands.scale = b.Constant(HostTensor::FromDoubles(spec.scale_dtype, dims, params.scale));
   const bool zero = std::all_of(params.zero_point.begin(), params.zero_point.end(),
                                 [](int64_t z) { return z == 0; });
   if (zero && !IsUnsignedInt(spec.dtype)) return operands;

@@ -101,6 +101,22 @@ fuse matmul + add + relu|leaky_relu|tanh|gelu
 fuse matmul + add
 )";
 
+// The OCP microscaling formats: blocks of 32 along the sum with a power of two each.
+constexpr absl::string_view kMxFp4 = R"(
+policy mxfp4 "weights of f4e2m1 in blocks of 32 with scales of f8e8m0; activations stay float"
+weight weight = f4e2m1 symmetric axis=1 block=32 mse scales=f8e8m0
+op linear(_, weight)
+op matmul(_, weight axis=-2) where matrices
+)";
+
+constexpr absl::string_view kMxFp8 = R"(
+policy mxfp8 "f8e4m3 in blocks of 32 with scales of f8e8m0, of activations by run"
+spec activation = f8e4m3 symmetric axis=-1 block=32 dynamic scales=f8e8m0
+weight weight = f8e4m3 symmetric axis=1 block=32 mse scales=f8e8m0
+op linear(activation, weight)
+op matmul(activation, weight axis=-2) where matrices
+)";
+
 constexpr BuiltinPolicy kPolicies[] = {
     {"x86", kX86},
     {"symmetric", kSymmetric},
@@ -109,6 +125,8 @@ constexpr BuiltinPolicy kPolicies[] = {
     {"weight_only_hqq", kWeightOnlyHqq},
     {"weight_only_channels", kWeightOnlyChannels},
     {"f8", kF8},
+    {"mxfp4", kMxFp4},
+    {"mxfp8", kMxFp8},
 };
 
 }  // namespace

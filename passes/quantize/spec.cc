@@ -42,7 +42,7 @@ bool HasAxis(QuantGranularity granularity) {
 
 bool IsQuantizedDType(DType dtype) {
   return DTypeBits(dtype) <= kMaxBits &&
-         (IsInt(dtype) || (IsFloat(dtype) && DTypeBits(dtype) <= 8));
+         (IsInt(dtype) || (IsFloat(dtype) && DTypeBits(dtype) <= 8 && dtype != DType::kF8E8M0));
 }
 
 bool IsKnownObserver(absl::string_view name) {
@@ -95,8 +95,9 @@ class SpecParser {
   }
   absl::Status Unknown(const Word& word) {
     return Error(word, absl::StrCat("\"", word.text, "\" is no part of a spec; there are tensor, ",
-                                    "token, axis=, block=, dynamic, eps=, scale=, zero_point= ",
-                                    "and the observers ", absl::StrJoin(ObserverNames(), ", ")));
+                                    "token, axis=, block=, dynamic, scales=, eps=, scale=, ",
+                                    "zero_point= ", "and the observers ",
+                                    absl::StrJoin(ObserverNames(), ", ")));
   }
 
   // `i8` or `i8[-127..127]`.
@@ -151,7 +152,17 @@ class SpecParser {
     return absl::OkStatus();
   }
 
+  absl::Status ParseScales(const Word& word, absl::string_view name) {
+    const auto dtype = ParseDType(name);
+    if (dtype != DType::kF32 && dtype != DType::kF8E8M0) {
+      return Error(word, absl::StrCat("scales are f32 or f8e8m0, not \"", name, "\""));
+    }
+    spec_.scale_dtype = *dtype;
+    return absl::OkStatus();
+  }
+
   absl::Status ParseNumber(const Word& word, absl::string_view name, absl::string_view number) {
+    if (name == "scales") return ParseScales(word, number);
     bool parsed = false;
     if (name == "axis") {
       parsed = absl::SimpleAtoi(number, &spec_.axis);
@@ -228,6 +239,9 @@ absl::Status CheckScheme(const QuantSpec& spec) {
     return absl::InvalidArgumentError("float dtypes are symmetric, fixed or derived");
   }
   const bool chosen = spec.scheme == QuantScheme::kAffine || spec.scheme == QuantScheme::kSymmetric;
+  if (spec.scale_dtype != DType::kF32 && spec.scheme != QuantScheme::kSymmetric) {
+    return absl::InvalidArgumentError("scales= goes with symmetric");
+  }
   if (spec.dynamic && !chosen) {
     return absl::InvalidArgumentError("a dynamic spec is affine or symmetric");
   }
@@ -265,6 +279,8 @@ absl::Status CheckGranularity(const QuantSpec& spec) {
 
 std::pair<int64_t, int64_t> QuantRangeOf(DType dtype) {
   switch (dtype) {
+    case DType::kF4E2M1:
+      return {-6, 6};
     case DType::kF8E4M3:
       return {-448, 448};
     case DType::kF8E4M3FNUZ:
@@ -285,7 +301,8 @@ bool IsObserved(const QuantSpec& spec) {
 bool QuantSpec::operator==(const QuantSpec& other) const {
   const bool same = dtype == other.dtype && quant_min == other.quant_min &&
                     quant_max == other.quant_max && scheme == other.scheme &&
-                    granularity == other.granularity && dynamic == other.dynamic;
+                    granularity == other.granularity && dynamic == other.dynamic &&
+                    scale_dtype == other.scale_dtype;
   if (!same) return false;
   if (HasAxis(granularity) && axis != other.axis) return false;
   if (granularity == QuantGranularity::kBlock && block != other.block) return false;
@@ -316,6 +333,9 @@ std::string ToText(const QuantSpec& spec) {
   if (spec.granularity == QuantGranularity::kBlock) absl::StrAppend(&text, " block=", spec.block);
   if (spec.dynamic) absl::StrAppend(&text, " dynamic");
   if (IsObserved(spec)) absl::StrAppend(&text, " ", spec.observer);
+  if (spec.scale_dtype != DType::kF32) {
+    absl::StrAppend(&text, " scales=", DTypeName(spec.scale_dtype));
+  }
   if (spec.scheme != QuantScheme::kDerived && spec.eps != QuantSpec().eps) {
     absl::StrAppend(&text, " eps=", FloatToString(spec.eps));
   }

@@ -7,6 +7,7 @@
 //   u8 fixed scale=0.00390625 zero_point=0
 //   i32 derived axis=0                       the product of the scales of operands 0 and 1; bias
 //   f8e4m3 symmetric tensor min_max
+//   f4e2m1 symmetric axis=1 block=32 mse scales=f8e8m0
 //
 // Semantics follow PT2E's QuantizationSpec, FixedQParams-, Shared- and DerivedQuantizationSpec;
 // sharing is not part of the spec but of the annotation (annotate.h).
@@ -44,6 +45,8 @@ struct QuantSpec {
   bool dynamic = false;
   // A row of the table in observer.h; unused for fixed, derived and dynamic specs.
   std::string observer = "min_max";
+  // f32, or f8e8m0 for scales that are powers of two.
+  DType scale_dtype = DType::kF32;
   // The smallest scale.
   double eps = 1.1920928955078125e-07;
   // The parameters of a fixed spec.
@@ -60,8 +63,8 @@ std::pair<int64_t, int64_t> QuantRangeOf(DType dtype);
 // Whether statistics of a calibration or of the constant itself choose the parameters.
 bool IsObserved(const QuantSpec& spec);
 
-// The parts in the order of the examples, which are what is printed: the range and eps only where
-// they are not the default.
+// The parts in the order of the examples, which are what is printed: the range, scales= and eps
+// only where they are not the default.
 std::string ToText(const QuantSpec& spec);
 // Words after the scheme may stand in any order. The result is checked. The error names the word
 // and its column.

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "passes/quantize/element_layout.h"
+#include "passes/quantize/float_grid.h"
 #include "passes/quantize/grid.h"
 #include "passes/quantize/half_quadratic.h"
 #include "passes/quantize/histogram.h"
@@ -104,13 +105,33 @@ ValueRange BestRatio(const QuantSpec& spec, absl::Span<const double> values, Val
   return best;
 }
 
+// Scales that are powers of two: the range as it is, or twice as large where less is lost so.
+ValueRange BestPower(const QuantSpec& spec, absl::Span<const double> values, ValueRange whole) {
+  const ValueRange twice = {2 * whole.min, 2 * whole.max};
+  const auto error = [&](const ValueRange& range) {
+    const double scale = FloatScaleOf(spec, range);
+    double sum = 0;
+    for (double v : values) {
+      const double d = v - NearestFloat(spec.dtype, scale, v);
+      sum += d * d;
+    }
+    return sum;
+  };
+  return error(twice) < error(whole) ? twice : whole;
+}
+
 ValueRange Choose(const QuantSpec& spec, absl::Span<const double> values) {
   const ValueRange whole = RangeOf(values);
   const bool finite = std::isfinite(whole.min) && std::isfinite(whole.max);
-  if (values.empty() || !finite || !IsInt(spec.dtype)) return whole;
+  if (values.empty() || !finite) return whole;
+  if (!IsInt(spec.dtype)) {
+    const bool powers = spec.observer == "mse" && spec.scale_dtype == DType::kF8E8M0;
+    return powers ? BestPower(spec, values, whole) : whole;
+  }
   if (spec.observer == "mse") return BestRatio(spec, values, whole);
   if (spec.observer == "hqq") return HalfQuadraticRange(spec, values);
-  if (StatisticOf(spec) != "histogram") return whole;
+  // Entropy weighs how often values come up, which a constant does not say.
+  if (StatisticOf(spec) != "histogram" || spec.observer == "entropy") return whole;
   const Histogram histogram = HistogramOf(values, kBins);
   if (spec.observer == "percentile") return PercentileRange(spec, histogram, kPercent);
   return SearchRange(spec, histogram, 2);
@@ -120,9 +141,6 @@ ValueRange Choose(const QuantSpec& spec, absl::Span<const double> values) {
 
 absl::StatusOr<std::vector<ValueRange>> RangesOfTensor(const QuantSpec& spec,
                                                        const HostTensor& tensor) {
-  if (spec.observer == "entropy") {
-    return absl::InvalidArgumentError("the observer entropy is for activations, not for weights");
-  }
   WEFT_ASSIGN_OR_RETURN(const ElementLayout layout, ElementLayoutOf(spec, tensor.dims()));
   const Groups groups = GroupsOf(layout, tensor);
   std::vector<ValueRange> ranges(layout.num_scales);

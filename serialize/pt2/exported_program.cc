@@ -42,7 +42,7 @@ constexpr NamedDType kDTypes[] = {
     {30, "FLOAT8E5M2", DType::kF8E5M2},
     {31, "FLOAT8E4M3FNUZ", DType::kF8E4M3FNUZ},
     {32, "FLOAT8E5M2FNUZ", DType::kF8E5M2FNUZ},
-    {33, "FLOAT8E8M0FNU", std::nullopt},
+    {33, "FLOAT8E8M0FNU", DType::kF8E8M0},
     {34, "UINT32", DType::kU32},
     {35, "UINT64", DType::kU64},
 };

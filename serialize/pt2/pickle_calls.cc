@@ -32,6 +32,7 @@ constexpr NamedType kTypes[] = {
     {"float8_e5m2", DType::kF8E5M2},
     {"float8_e4m3fnuz", DType::kF8E4M3FNUZ},
     {"float8_e5m2fnuz", DType::kF8E5M2FNUZ},
+    {"float8_e8m0fnu", DType::kF8E8M0},
     {"complex32", DType::kC32},
 };
 

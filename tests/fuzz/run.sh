@@ -73,6 +73,7 @@ fuzz //tests/fuzz:onnx_fuzz tests/fuzz/seeds/onnx examples "$onnx_models"
 fuzz //tests/fuzz:pt2_fuzz tests/fuzz/seeds/pt2
 fuzz //tests/fuzz:trace_fuzz tests/fuzz/seeds/trace
 fuzz //tests/fuzz:npy_fuzz tests/fuzz/seeds/npy
+fuzz //tests/fuzz:gguf_fuzz tests/fuzz/seeds/gguf
 fuzz //tests/fuzz:weftb_fuzz tests/fuzz/seeds/weftb tests/serialize/flat/files
 fuzz //tests/fuzz:rules_fuzz tests/fuzz/seeds/rules examples
 fuzz //tests/fuzz:heads_fuzz tests/fuzz/seeds/heads

@@ -89,7 +89,8 @@ def weft_run(job, path, inputs, target):
     return np.load(os.path.join(out, files[0]))
 
 
-def weft(policy, *flags):
+def weft(policy, *flags, peer=True):
+    """Quantizes, and runs the file in ONNX Runtime where it has kernels."""
     def method(job):
         data = job.path('calibration')
         os.makedirs(data, exist_ok=True)
@@ -103,6 +104,8 @@ def weft(policy, *flags):
         done = subprocess.run(command, text=True, capture_output=True)
         if done.returncode:
             raise Refused(f'quantize: {(done.stderr or done.stdout)[:300]}')
+        if not peer:
+            return weft_run(job, path, job.network.data.test[0], 'cpu')
         compare_with_weft(job, path)
         job.note += integer_kernels(job, path)
         return run_onnx(job, path, job.network.data.test[0])
@@ -272,6 +275,8 @@ def methods():
     rows.append(('dynamic', 'weft dynamic', weft('dynamic')))
     rows.append(('dynamic', 'ort dynamic', ort_dynamic))
     rows.append(('dynamic', 'torchao x86 dynamic', torchao_x86(True)))
+    for policy in ('mxfp4', 'mxfp8'):
+        rows.append(('microscaling', f'weft {policy}', weft(policy, peer=False)))
     for bits in (4, 8):
         policy = f'weight_only{{bits={bits},group=32}}'
         family = f'weights {bits}'

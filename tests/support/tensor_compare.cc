@@ -68,6 +68,9 @@ Tolerance ToleranceOf(DType dtype) {
     case DType::kF8E5M2:
     case DType::kF8E5M2FNUZ:
       return {0.6, 0.1};
+    case DType::kF4E2M1:
+    case DType::kF8E8M0:
+      return {1, 0.5};  // A step of the format.
     default:
       return {};
   }

@@ -84,7 +84,7 @@ TEST_F(OptTest, OpsetsOfOnnx) {
   EXPECT_EQ(Opt("--emit=text --opset=18 in.weft"), 2);
   EXPECT_THAT(output_, HasSubstr("--opset goes with --emit=onnx"));
   EXPECT_EQ(Opt("--emit=onnx --opset=22 in.weft"), 2);
-  EXPECT_THAT(output_, HasSubstr("--opset takes an integer from 17 to 21"));
+  EXPECT_THAT(output_, HasSubstr("--opset takes an integer from 17 to 24"));
   Write("f8.weft", "func @main(%x: f8e4m3[3]) -> f32[3] { %y = convert(%x, dtype=f32) return %y }");
   EXPECT_EQ(Opt("--emit=onnx --opset=17 -o none.onnx f8.weft"), 2);
   EXPECT_THAT(output_, HasSubstr("opset 19"));

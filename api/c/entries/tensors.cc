@@ -36,7 +36,7 @@ constexpr DlType kTypes[] = {
     {DType::kF8E4M3FNUZ, 11, 8}, {DType::kF8E5M2, 12, 8}, {DType::kF8E5M2FNUZ, 13, 8},
     {DType::kF16, 2, 16},        {DType::kBF16, 4, 16},   {DType::kF32, 2, 32},
     {DType::kF64, 2, 64},        {DType::kC32, 5, 32},    {DType::kC64, 5, 64},
-    {DType::kC128, 5, 128},
+    {DType::kC128, 5, 128},      {DType::kF4E2M1, 17, 4}, {DType::kF8E8M0, 14, 8},
 };
 static_assert(std::size(kTypes) == kNumDTypes, "every dtype has a DLPack type");
 

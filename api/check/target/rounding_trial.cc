@@ -94,6 +94,10 @@ double EpsilonOf(DType dtype) {
       return std::ldexp(1.0, -10);
     case DType::kBF16:
       return std::ldexp(1.0, -7);
+    case DType::kF4E2M1:
+      return 0.5;
+    case DType::kF8E8M0:
+      return 1;
     case DType::kF8E4M3:
     case DType::kF8E4M3FNUZ:
       return 0.125;

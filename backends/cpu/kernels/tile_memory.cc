@@ -96,6 +96,8 @@ R VisitMemory(DType dtype, R none, Fn fn) {
       return fn(Float8<DType::kF8E4M3FNUZ>{});
     case DType::kF8E5M2FNUZ:
       return fn(Float8<DType::kF8E5M2FNUZ>{});
+    case DType::kF8E8M0:
+      return fn(Float8<DType::kF8E8M0>{});
     default:
       return VisitCompute(dtype, none, [&](auto zero) { return fn(Plain<decltype(zero)>{}); });
   }

@@ -41,6 +41,7 @@ void WriteTruncated(const std::vector<double>& values, HostTensor* out) {
   Write(ints, out);
 }
 
+// Of floats of a byte.
 void WriteSaturated(const std::vector<double>& values, HostTensor* out) {
   uint8_t* bytes = out->data<uint8_t>();
   for (size_t i = 0; i < values.size(); ++i) {
@@ -86,7 +87,10 @@ WEFT_DEFINE_OP(convert,
                OpSpec("convert(Tensor self, ScalarType dtype, bool saturate=True) -> Tensor",
                       "The same numbers in another dtype. Floats round to nearest even; "
                       "overflow gives infinity, of 8-bit floats the largest value, or with "
-                      "saturate=false their infinity or NaN. Floats become integers toward "
+                      "saturate=false their infinity or NaN. f4e2m1 always gives the "
+                      "largest value, and minus zero for NaN. f8e8m0 has the nearest power of "
+                      "two to the magnitude, ties to the larger one, and 2^-127 for 0, as in "
+                      "PyTorch. Floats become integers toward "
                       "zero; what does not fit, NaN too, becomes what x86 makes of it, as "
                       "in PyTorch and ONNX Runtime there: the least 64-bit integer for "
                       "i64, u64 and u32, else the least 32-bit one, of which narrower "
@@ -110,6 +114,12 @@ convert(f32[4]{1000, -inf, nan, 0.3}, dtype=f8e4m3)
 convert(f32[4]{1000, -inf, nan, 0.3}, dtype=f8e5m2, saturate=false)
 convert(bool[2], dtype=bf16)
 convert(i32[4]{-9, 3, 7, 9}, dtype=i4)
+convert(f32[9]{0.25, 0.26, 0.75, 1.25, -2.5, 3.5, 5.1, inf, nan}, dtype=f4e2m1)
+convert(f4e2m1[9]{-6..6}, dtype=f32)
+convert(f32[9]{0, -1, 1.4, 1.5, 3, 1e38, 3e38, inf, nan}, dtype=f8e8m0)
+convert(f64[3]{1e-40, 3e38, -inf}, dtype=f8e8m0, saturate=false)
+convert(f8e8m0[5]{0.01..3}, dtype=bf16)
+convert(i32[5]{-9, 0, 3, 5, 7}, dtype=f4e2m1)
 convert(c64[2], dtype=c128)
 convert(f32[2], dtype=c64)
 )"));

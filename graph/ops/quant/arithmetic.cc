@@ -46,8 +46,13 @@ absl::Status VerifyRange(DType dtype, const Attrs& attrs) {
   return absl::OkStatus();
 }
 
+DType QuotientDType(DType scale, DType divided) {
+  if (scale != DType::kF8E8M0) return scale;
+  return divided == DType::kF64 ? DType::kF64 : DType::kF32;
+}
+
 double ElementQuantizer::operator()(double x, double scale_of_x, double zero_point) const {
-  const double q = RoundTo(scale, RoundTo(scale, x) / scale_of_x);
+  const double q = RoundTo(quotient, RoundTo(quotient, x) / scale_of_x);
   if (!IsInt(dtype)) return DecodeFloat(dtype, EncodeFloat(dtype, q + zero_point, saturate));
   const double shifted = std::nearbyint(q) + zero_point;
   return std::clamp(std::isnan(shifted) ? 0 : shifted, range.low, range.high);

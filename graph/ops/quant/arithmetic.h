@@ -33,10 +33,14 @@ QuantRange RangeOf(DType dtype, const Attrs& attrs);
 // The attributes `quant_min` and `quant_max`: of integers only, in order, within the dtype.
 absl::Status VerifyRange(DType dtype, const Attrs& attrs);
 
-// Floats to the numbers of a dtype, with the quotient rounded to the scale's dtype.
+// The dtype that quotients of quantize_linear round to: that of scale, but for f8e8m0 one that has
+// its powers of two, by the dtype of what is divided.
+DType QuotientDType(DType scale, DType divided);
+
+// Floats to the numbers of a dtype.
 struct ElementQuantizer {
   DType dtype;
-  DType scale;
+  DType quotient;
   bool saturate;
   QuantRange range;
 

@@ -25,7 +25,7 @@ absl::Status VerifyScheme(const Attrs& attrs) {
   }
   // f32 holds these integers, and the differences of two.
   if (!IsQuantizedDType(dtype) || DTypeBits(dtype) > 16) {
-    return Invalid("dtype must be an integer of at most 16 bits or an 8-bit float, got ",
+    return Invalid("dtype must be an integer of at most 16 bits, an 8-bit float or f4e2m1, got ",
                    DTypeName(dtype));
   }
   if (IsFloat(dtype) && !IsSymmetric(attrs)) {
@@ -249,7 +249,7 @@ choose_qparams(f32[0, 3], dtype=i8)
 choose_qparams(f32[0, 3], dtype=i8, axis=1)
 choose_qparams(i32[2], dtype=i8) ! "self must have a float dtype"
 choose_qparams(f32[2], dtype=i32) ! "at most 16 bits"
-choose_qparams(f32[2], dtype=f16, scheme="symmetric") ! "an 8-bit float, got f16"
+choose_qparams(f32[2], dtype=f16, scheme="symmetric") ! "an 8-bit float or f4e2m1, got f16"
 choose_qparams(f32[2], dtype=f8e4m3) ! "scheme must be \"symmetric\""
 choose_qparams(f32[2], dtype=i8, scheme="both") ! "unknown scheme \"both\""
 choose_qparams(f32[2], dtype=i8, quant_max=128) ! "from -128 to 128 is not within that of i8"

@@ -12,18 +12,18 @@ namespace {
 absl::Status Verify(const OpArgs& args) {
   const DType quantized = args.type(0).dtype();
   if (!IsQuantizedDType(quantized)) {
-    return Invalid(
-        "self must be of integers of at most 32 bits or 8-bit "
-        "floats, got ",
-        DTypeName(quantized));
+    return Invalid("self must be of integers of at most 32 bits, 8-bit floats or f4e2m1, got ",
+                   DTypeName(quantized));
   }
   const DType dtype = args.attrs().Dtype("dtype");
-  if (!IsFloat(dtype)) {
+  if (!IsFloat(dtype) || IsStorageFloat(dtype)) {
     return Invalid("dtype must be a float, got ", DTypeName(dtype));
   }
   // A zero point between two integers has the dtype of the scale.
-  const bool between = IsInt(quantized) && args.has(2) && IsFloat(args.type(2).dtype());
-  return VerifyScales(args, between ? args.type(1).dtype() : quantized);
+  const DType scale = args.type(1).dtype();
+  const bool between =
+      IsInt(quantized) && args.has(2) && IsFloat(args.type(2).dtype()) && !IsStorageFloat(scale);
+  return VerifyScales(args, between ? scale : quantized);
 }
 
 absl::StatusOr<Types> Infer(const OpArgs& args) {
@@ -75,7 +75,7 @@ WEFT_DEFINE_OP(
            "(self - zero_point) * scale, with scales as in quantize_linear and a "
            "zero point of self's dtype or, for integers, of that of scale; "
            "the product rounds to f32, or f64 where scale or the result is "
-           "f64, and then to dtype. ONNX: DequantizeLinear-23; ATen: "
+           "f64, and then to dtype. ONNX: DequantizeLinear-24; ATen: "
            "quantized_decomposed::dequantize_per_tensor and "
            "dequantize_per_channel, torchao::dequantize_affine.")
         .Verify(Verify)
@@ -96,6 +96,10 @@ dequantize_linear(i32[2, 3]{-2000000000..2000000000}, f32[]{0.01}, i32[]{-200000
 dequantize_linear(i32[2, 3]{-900..900}, f64[3]{0.1..0.3}, none, dtype=f64)
 dequantize_linear(f8e4m3[2, 3], f32[]{0.5}, f8e4m3[]{0})
 dequantize_linear(f8e5m2[2, 3], f16[]{0.5}, none, dtype=f16)
+dequantize_linear(f4e2m1[2, 8]{-6..6}, f8e8m0[2, 2]{0.01..3}, none, block_size=4)
+dequantize_linear(f8e4m3[4, 6], f8e8m0[2, 2]{0.01..3}, none, dtype=bf16, block_shape=[2, 4])
+dequantize_linear(f4e2m1[2, 8]{-6..6}, f32[2, 1]{0.1..0.3}, none, block_size=8)
+dequantize_linear(u8[2, 3], f8e8m0[]{0.25}, u8[], dtype=f64)
 dequantize_linear(i8[0, 3], f32[3], i8[3])
 dequantize_linear(i8[3, 2, 4], f32[3, 2, 1]{0.1..0.3}, i8[3, 2, 1], block_shape=[1, 1, -1])
 dequantize_linear(f8e4m3[5, 6], f32[3, 2]{0.1..0.3}, none, dtype=bf16, block_shape=[2, 4])
@@ -108,7 +112,10 @@ dequantize_linear(f8e4m3[2, 3], f32[], f32[]) ! "zero_point must have dtype f8e4
 dequantize_linear(i8[2, 3], f32[1, 3], none, block_shape=[2, 2]) ! "scale in dim 1: 3 and 2 differ"
 dequantize_linear(i8[2, 3], f32[], none, dtype=i8) ! "dtype must be a float"
 dequantize_linear(i64[2, 3], f32[], none) ! "at most 32 bits"
-dequantize_linear(f16[2, 3], f32[], none) ! "8-bit floats, got f16"
+dequantize_linear(f16[2, 3], f32[], none) ! "8-bit floats or f4e2m1, got f16"
+dequantize_linear(f8e8m0[2, 3], f32[], none) ! "8-bit floats or f4e2m1, got f8e8m0"
+dequantize_linear(i8[2, 3], f8e8m0[], f8e8m0[]) ! "zero_point must have dtype i8"
+dequantize_linear(i8[2, 3], f32[], none, dtype=f4e2m1) ! "dtype must be a float"
 dequantize_linear(i8[2, 3], f32[], none, block_size=-1) ! "block_size is negative"
 )"));
 

@@ -13,7 +13,7 @@ namespace {
 absl::Status Verify(const OpArgs& args) {
   const DType dtype = args.attrs().Dtype("dtype");
   if (!IsQuantizedDType(dtype)) {
-    return Invalid("dtype must be an integer of at most 32 bits or an 8-bit float, got ",
+    return Invalid("dtype must be an integer of at most 32 bits, an 8-bit float or f4e2m1, got ",
                    DTypeName(dtype));
   }
   WEFT_RETURN_IF_ERROR(CheckFloat(args, 0));
@@ -44,7 +44,8 @@ absl::Status Eval(EvalContext& c) {
   const Attrs attrs = c.attrs();
   const DType dtype = attrs.Dtype("dtype");
   const DType scale_dtype = c.in(1).dtype();
-  const ElementQuantizer quantize{dtype, scale_dtype, /*saturate=*/true, RangeOf(dtype, attrs)};
+  const ElementQuantizer quantize{dtype, QuotientDType(scale_dtype, c.in(0).dtype()),
+                                  /*saturate=*/true, RangeOf(dtype, attrs)};
   const DType wide = ProductDType(scale_dtype, c.in(0).dtype());
   const ScaleIndex index(c);
   std::vector<double> x = Read<double>(c.in(0));

@@ -12,10 +12,8 @@ namespace {
 absl::Status Verify(const OpArgs& args) {
   const DType dtype = args.attrs().Dtype("dtype");
   if (!IsQuantizedDType(dtype)) {
-    return Invalid(
-        "dtype must be an integer of at most 32 bits or an 8-bit "
-        "float, got ",
-        DTypeName(dtype));
+    return Invalid("dtype must be an integer of at most 32 bits, an 8-bit float or f4e2m1, got ",
+                   DTypeName(dtype));
   }
   if (args.type(0).dtype() != DType::kI32) {
     WEFT_RETURN_IF_ERROR(CheckFloat(args, 0));
@@ -27,14 +25,14 @@ absl::StatusOr<Types> Infer(const OpArgs& args) {
   return Types{args.type(0).WithDType(args.attrs().Dtype("dtype"))};
 }
 
-// Reassociating: adding the zero point to the quotient of an 8-bit float rounds once more.
+// Reassociating: adding the zero point to the quotient of a narrow float rounds once more.
 std::vector<Value*> Decompose(Builder& b, const OpArgs& args) {
   const DType dtype = args.attrs().Dtype("dtype");
-  const DType scale_dtype = args.type(1).dtype();
+  const DType quotient = QuotientDType(args.type(1).dtype(), args.type(0).dtype());
   // f64 holds every integer of 32 bits, f32 those of 16.
-  const DType wide = DTypeBits(dtype) == 32 ? DType::kF64 : ComputeDType(scale_dtype);
-  Value* y = b.Op(
-      div, {Convert(b, args.operand(0), scale_dtype), BroadcastScale(b, args, args.operand(1))});
+  const DType wide = DTypeBits(dtype) == 32 ? DType::kF64 : ComputeDType(quotient);
+  Value* scale = Convert(b, args.operand(1), quotient);
+  Value* y = b.Op(div, {Convert(b, args.operand(0), quotient), BroadcastScale(b, args, scale)});
   if (IsInt(dtype)) y = b.Op(round, {y});
   y = Convert(b, y, wide);
   if (args.has(2)) {
@@ -50,8 +48,8 @@ std::vector<Value*> Decompose(Builder& b, const OpArgs& args) {
 
 absl::Status Eval(EvalContext& c) {
   const DType dtype = c.attrs().Dtype("dtype");
-  const ElementQuantizer quantize{dtype, c.in(1).dtype(), c.attrs().Bool("saturate"),
-                                  RangeOf(dtype)};
+  const ElementQuantizer quantize{dtype, QuotientDType(c.in(1).dtype(), c.in(0).dtype()),
+                                  c.attrs().Bool("saturate"), RangeOf(dtype)};
   const ScaleIndex index(c);
   std::vector<double> y = Read<double>(c.in(0));
   const std::vector<double> scale = Read<double>(c.in(1));
@@ -72,12 +70,13 @@ WEFT_DEFINE_OP(quantize_linear,
                       "ScalarType dtype, int axis=1, int block_size=0, "
                       "bool saturate=True, int[] block_shape=[]) -> Tensor",
                       "self / scale, rounded to the nearest even integer, plus "
-                      "zero_point, clamped to the range of dtype; for 8-bit floats the "
+                      "zero_point, clamped to the range of dtype; for floats the "
                       "quotient is converted as `saturate` says. The quotient rounds to "
-                      "the dtype of scale. One scale is for the whole tensor, a vector of "
+                      "the dtype of scale, where that is f8e8m0 to f32 (f64 if self is). One scale "
+                      "is for the whole tensor, a vector of "
                       "them for the slices along axis, and with block_size they are for "
                       "blocks along axis; block_shape gives blocks a size for each dim, -1 "
-                      "for all of it. ONNX: QuantizeLinear-23; ATen: "
+                      "for all of it. ONNX: QuantizeLinear-24; ATen: "
                       "quantized_decomposed::quantize_per_tensor and "
                       "quantize_per_channel, which multiply by 1 / scale; block_shape is "
                       "torchao::quantize_affine's block_size.")
@@ -101,6 +100,10 @@ quantize_linear(f16[2, 3], f16[]{0.03}, i8[]{3}, dtype=i8)
 quantize_linear(bf16[2, 3], f32[]{0.03}, i8[]{3}, dtype=i8)
 quantize_linear(f32[2, 3]{-900..900}, f32[]{0.5}, f8e4m3[]{0}, dtype=f8e4m3)
 quantize_linear(f32[2, 3]{-90000..90000}, f32[]{0.5}, none, dtype=f8e5m2, saturate=false)
+quantize_linear(f32[2, 8], f8e8m0[2, 2]{0.01..3}, none, dtype=f4e2m1, block_size=4)
+quantize_linear(bf16[4, 6], f8e8m0[2, 2]{0.01..3}, none, dtype=f8e4m3, block_shape=[2, 4])
+quantize_linear(f16[2, 3]{-9..9}, f8e8m0[]{0.5}, f4e2m1[]{0}, dtype=f4e2m1)
+quantize_linear(i32[2, 3]{-900..900}, f8e8m0[3]{1..9}, i8[3], dtype=i8)
 quantize_linear(f32[0, 3], f32[3], u8[3], dtype=u8)
 quantize_linear(f32[3, 2, 4], f32[3, 1, 1]{0.1..0.3}, i8[3, 1, 1], dtype=i8, block_shape=[1, -1, -1])
 quantize_linear(f32[3, 2, 4], f32[3, 2, 1]{0.1..0.3}, none, dtype=i8, block_shape=[1, 1, -1])
@@ -118,7 +121,9 @@ quantize_linear(f32[2, 6], f32[1], none, dtype=i8, block_shape=[2, 6]) ! "scale 
 quantize_linear(f32[2, 6], f32[1, 1], none, dtype=i8, block_shape=[2]) ! "must have 2 sizes, got 1"
 quantize_linear(f32[2, 6], f32[1, 1], none, dtype=i8, block_shape=[2, 0]) ! "positive or -1, got 0"
 quantize_linear(f32[2, 6], f32[1, 1], none, dtype=i8, block_size=2, block_shape=[2, 6]) ! "exclude each other"
-quantize_linear(f32[2, 6], f32[], none, dtype=f16) ! "an 8-bit float, got f16"
+quantize_linear(f32[2, 6], f32[], none, dtype=f16) ! "an 8-bit float or f4e2m1, got f16"
+quantize_linear(f32[2, 6], f32[], none, dtype=f8e8m0) ! "an 8-bit float or f4e2m1, got f8e8m0"
+quantize_linear(f32[2, 6], f4e2m1[], none, dtype=i8) ! "scale must have a float dtype"
 quantize_linear(f32[2, 6], f32[], none, dtype=i64) ! "at most 32 bits"
 quantize_linear(i8[2, 6], f32[], none, dtype=i8) ! "self must have a float dtype"
 quantize_linear(f32[2, 6], i32[], none, dtype=i8) ! "scale must have a float dtype"

@@ -80,14 +80,14 @@ SymInt BlockCount(SymInt size, int64_t block) {
 }
 
 bool IsQuantizedDType(DType dtype) {
-  if (dtype == DType::kBool) return false;
-  return IsInt(dtype) ? DTypeBits(dtype) <= 32 : IsFloat(dtype) && DTypeBits(dtype) == 8;
+  if (dtype == DType::kBool || dtype == DType::kF8E8M0) return false;
+  return IsInt(dtype) ? DTypeBits(dtype) <= 32 : IsFloat(dtype) && DTypeBits(dtype) <= 8;
 }
 
 absl::Status VerifyScales(const OpArgs& args, DType zero_point) {
   const Type self = args.type(0);
   const Type scale = args.type(1);
-  WEFT_RETURN_IF_ERROR(CheckFloat(args, 1));
+  if (scale.dtype() != DType::kF8E8M0) WEFT_RETURN_IF_ERROR(CheckFloat(args, 1));
   WEFT_RETURN_IF_ERROR(CheckDType(args, 2, zero_point));
   if (args.has(2)) {
     WEFT_RETURN_IF_ERROR(CheckRank(args, 2, scale.rank()));

@@ -37,10 +37,11 @@ absl::Status VerifyBlocks(const Attrs& attrs, int rank);
 // The number of blocks of a dim.
 SymInt BlockCount(SymInt size, int64_t block);
 
-// An integer of at most 32 bits or an 8-bit float.
+// An integer of at most 32 bits or a float of at most 8 that has a zero, so not f8e8m0.
 bool IsQuantizedDType(DType dtype);
 
-// Ranks, sizes and dtypes of scale and zero_point, which must have `zero_point` as dtype.
+// Ranks, sizes and dtypes of scale, a float or f8e8m0, and of zero_point, which must have
+// `zero_point` as dtype.
 absl::Status VerifyScales(const OpArgs& args, DType zero_point);
 
 // `v`, operand 1 or 2, brought to dims that broadcast to operand 0's.

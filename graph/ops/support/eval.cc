@@ -165,10 +165,11 @@ void WithElements(const HostTensor& in, HostTensor* out, Fn copy) {
   WEFT_CHECK(in.dtype() == out->dtype() && out->is_contiguous());
   const int bits = DTypeBits(in.dtype());
   if (bits == 4) {
-    const std::vector<int64_t> from = in.ReadInts();
-    std::vector<int64_t> to = out->ReadInts();
+    // Doubles hold integers and floats of 4 bits.
+    const std::vector<double> from = in.ReadDoubles();
+    std::vector<double> to = out->ReadDoubles();
     copy(from.data(), to.data());
-    out->WriteInts(to);
+    out->WriteDoubles(to);
     return;
   }
   const HostTensor dense = in.Contiguous();

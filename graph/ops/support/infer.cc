@@ -169,14 +169,15 @@ absl::Status CheckClass(const OpArgs& args, int i, bool (*test)(DType), absl::st
 
 bool IsBool(DType d) { return d == DType::kBool; }
 bool IsIntOrBool(DType d) { return IsInt(d) || IsBool(d); }
-bool IsNumeric(DType d) { return IsInt(d) || IsFloat(d); }
-bool IsReal(DType d) { return !IsComplex(d); }
+bool IsComputed(DType d) { return IsFloat(d) && !IsStorageFloat(d); }
+bool IsNumeric(DType d) { return IsInt(d) || IsComputed(d); }
+bool IsReal(DType d) { return !IsComplex(d) && !IsStorageFloat(d); }
 bool IsIndex(DType d) { return d == DType::kI32 || d == DType::kI64; }
 
 }  // namespace
 
 absl::Status CheckFloat(const OpArgs& args, int i) {
-  return CheckClass(args, i, IsFloat, "a float");
+  return CheckClass(args, i, IsComputed, "a float");
 }
 absl::Status CheckInt(const OpArgs& args, int i) {
   return CheckClass(args, i, IsInt, "an integer");

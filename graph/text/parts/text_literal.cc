@@ -49,8 +49,13 @@ uint64_t PlainNan(DType dtype) {
   return EncodeWord(dtype, std::numeric_limits<double>::quiet_NaN());
 }
 
-// Words of a contiguous tensor whose elements are whole bytes.
+// Words of a contiguous tensor that is not of integers.
 std::vector<uint64_t> ReadWords(const HostTensor& tensor) {
+  if (DTypeBits(tensor.dtype()) < 8) {
+    std::vector<uint64_t> words;
+    for (double v : tensor.ReadDoubles()) words.push_back(EncodeWord(tensor.dtype(), v));
+    return words;
+  }
   const int bytes = DTypeBits(PartDType(tensor.dtype())) / 8;
   const uint8_t* data = tensor.raw();
   std::vector<uint64_t> words(tensor.bytes() / bytes);
@@ -63,6 +68,11 @@ std::vector<uint64_t> ReadWords(const HostTensor& tensor) {
 }
 
 void WriteWords(absl::Span<const uint64_t> words, HostTensor* tensor) {
+  if (DTypeBits(tensor->dtype()) < 8) {
+    std::vector<double> values;
+    for (uint64_t word : words) values.push_back(DecodeWord(tensor->dtype(), word));
+    return tensor->WriteDoubles(values);
+  }
   const int bytes = DTypeBits(PartDType(tensor->dtype())) / 8;
   uint8_t* data = tensor->raw();
   for (uint64_t word : words) {
@@ -278,8 +288,12 @@ bool TextReader::ParseFloatElement(DType dtype, std::vector<uint64_t>* words) {
   }
   if (negative) value = -value;
   words->push_back(EncodeWord(dtype, value));
-  return !std::isfinite(value) || std::isfinite(DecodeWord(dtype, words->back())) ||
-         Fail(begin, absl::StrCat("the value does not fit in ", DTypeName(dtype)));
+  const double stored = DecodeWord(dtype, words->back());
+  // These formats clamp, and f8e8m0 drops signs: only what they have is written.
+  const bool fits = IsStorageFloat(dtype)
+                        ? stored == value || (std::isnan(stored) && std::isnan(value))
+                        : !std::isfinite(value) || std::isfinite(stored);
+  return fits || Fail(begin, absl::StrCat("the value does not fit in ", DTypeName(dtype)));
 }
 
 std::string EncodeTensor(const HostTensor& tensor) {

@@ -25,13 +25,14 @@ using onnx_export::GraphExporter;
 using onnx_export::ModelWriter;
 
 constexpr int kMinOpset = 17;
-constexpr int kMaxOpset = 21;
+constexpr int kMaxOpset = 24;
 constexpr int64_t kMaxMessage = (int64_t{1} << 31) - 1;
 // Below this, external data is not worth a file's page.
 constexpr int64_t kSmallTensor = 1024;
 
 // The version of the file format that came with an opset.
 int IrVersion(int opset) {
+  if (opset >= 23) return opset == 23 ? 11 : 12;
   if (opset >= 21) return 10;
   return opset >= 19 ? 9 : 8;
 }

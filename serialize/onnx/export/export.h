@@ -37,7 +37,7 @@ class Module;
 inline constexpr int kLowestOnnxOpset = 0;
 
 struct OnnxExportOptions {
-  // The version of the ai.onnx operator set to write: 17 to 21, or
+  // The version of the ai.onnx operator set to write: 17 to 24, or
   // kLowestOnnxOpset. Some ops need more than 17: OnnxExportCoverage tells.
   int opset = 17;
   // Products with weights that are dequantized in blocks become MatMulNBits of ONNX Runtime's

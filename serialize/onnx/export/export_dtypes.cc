@@ -42,6 +42,8 @@ constexpr OnnxType kTypes[kNumDTypes] = {
     {DType::kC32, nullptr, 0, 0},
     {DType::kC64, "tensor(complex64)", 14, 1},
     {DType::kC128, "tensor(complex128)", 15, 1},
+    {DType::kF4E2M1, nullptr, 23, 23},
+    {DType::kF8E8M0, nullptr, 24, 24},
 };
 
 uint32_t Bit(DType dtype) { return 1u << static_cast<int>(dtype); }

@@ -145,8 +145,9 @@ absl::Status ExportConvert(NodeExport& e) {
   if (e.attrs().Bool("saturate") || DTypeBits(to) != 8 || !IsFloat(to)) {
     e.SetOutput(0, e.Cast(e.in(0), to));
   } else {
-    const int64_t type = e.w().model().DataType(to);
-    e.SetOutput(0, e.Op("Cast", {e.in(0)}, {{"saturate", 0}, {"to", type}}, to));
+    OnnxAttrs attrs = {{"saturate", 0}, {"to", int64_t{e.w().model().DataType(to)}}};
+    if (to == DType::kF8E8M0) attrs.push_back({"round_mode", "nearest"});
+    e.SetOutput(0, e.w().OpAs("Cast", {e.in(0)}, attrs, to));
   }
   return absl::OkStatus();
 }

@@ -26,11 +26,13 @@ constexpr int kNoForm = 0;
 constexpr int kFirst = 13;
 constexpr int kNarrowFloats = 19;
 constexpr int kNarrowInts = 21;
+constexpr int kFourBitFloats = 23;
+constexpr int kPowersOfTwo = 24;  // As scales.
 
 // The operands of both ops.
 enum { kSelf, kScale, kZeroPoint };
 
-bool IsFloat8(DType dtype) { return IsFloat(dtype) && DTypeBits(dtype) == 8; }
+bool IsNarrowFloat(DType dtype) { return IsFloat(dtype) && DTypeBits(dtype) <= 8; }
 
 bool IsPerTensor(const Node& node, int64_t block_size) {
   const Type scale = node.operand(kScale)->type();
@@ -48,13 +50,15 @@ bool HasZeroOffset(const Node& node) {
 
 int OpsetOfQuantized(DType dtype) {
   if (dtype == DType::kU8 || dtype == DType::kI8) return kFirst;
-  if (IsFloat8(dtype)) return kNarrowFloats;
+  if (dtype == DType::kF4E2M1) return kFourBitFloats;
+  if (IsNarrowFloat(dtype)) return kNarrowFloats;
   const bool narrow = IsInt(dtype) && (DTypeBits(dtype) == 4 || DTypeBits(dtype) == 16);
   return narrow ? kNarrowInts : kNoForm;
 }
 
 int OpsetOfScale(DType dtype) {
   if (dtype == DType::kF32) return kFirst;
+  if (dtype == DType::kF8E8M0) return kPowersOfTwo;
   return dtype == DType::kF16 || dtype == DType::kBF16 ? kNarrowFloats : kNoForm;
 }
 
@@ -65,8 +69,10 @@ int Latest(std::initializer_list<int> opsets) {
 int OpsetOfQuantize(const Node& node) {
   const ops::QuantizeLinearView view(node);
   if (!view.block_shape().empty()) return kNoForm;
-  if (IsFloat8(view.dtype()) && !HasZeroOffset(node)) return kNoForm;
-  return Latest({OpsetOfQuantized(view.dtype()), OpsetOfScale(view.scale()->type().dtype()),
+  const DType scale = view.scale()->type().dtype();
+  if (scale == DType::kF8E8M0 && view.self()->type().dtype() == DType::kF64) return kNoForm;
+  if (IsNarrowFloat(view.dtype()) && !HasZeroOffset(node)) return kNoForm;
+  return Latest({OpsetOfQuantized(view.dtype()), OpsetOfScale(scale),
                  view.block_size() != 0 ? kNarrowInts : kFirst});
 }
 
@@ -77,10 +83,10 @@ int OpsetOfDequantize(const Node& node, bool converted_scale) {
   const bool bias = from == DType::kI32;
   if (view.dtype() == DType::kF64 || !view.block_shape().empty()) return kNoForm;
   if (view.zero_point() != nullptr && view.zero_point()->type().dtype() != from) return kNoForm;
-  if ((bias || IsFloat8(from)) && !HasZeroOffset(node)) return kNoForm;
+  if ((bias || IsNarrowFloat(from)) && !HasZeroOffset(node)) return kNoForm;
   const int scale = OpsetOfScale(view.scale()->type().dtype());
-  return Latest({bias ? kFirst : OpsetOfQuantized(from),
-                 converted_scale && scale != kNoForm ? kFirst : scale,
+  const bool converts = converted_scale && scale != kNoForm && scale != kPowersOfTwo;
+  return Latest({bias ? kFirst : OpsetOfQuantized(from), converts ? kFirst : scale,
                  view.block_size() != 0 ? kNarrowInts : kFirst});
 }
 
@@ -139,13 +145,16 @@ absl::Status ExportQuantize(NodeExport& e) {
   if (zero == nullptr && e.opset() >= kNarrowInts) {
     attrs.push_back({"output_dtype", int64_t{e.w().model().DataType(dtype)}});
   } else if (zero == nullptr) {
-    if (IsFloat8(dtype)) return e.NeedsOpset(kNarrowInts);
+    if (IsNarrowFloat(dtype)) return e.NeedsOpset(kNarrowInts);
     zero = e.Full(e.type(kScale).dims(), HostTensor::ScalarInt(dtype, 0));
   }
-  if (IsFloat8(dtype) && !e.Flag("saturate")) attrs.push_back({"saturate", int64_t{0}});
-  // From opset 19 on the operand has the dtype of the scale; before, it may be i32 too.
+  if (IsNarrowFloat(dtype) && !e.Flag("saturate")) attrs.push_back({"saturate", int64_t{0}});
+  // From opset 19 on the operand has the dtype of the scale; before, it may be i32 too. With powers
+  // of two for scales it may be another one, and the division says its precision.
   const DType scale = e.dtype(kScale);
-  const bool as_it_is = e.opset() < kNarrowFloats && e.dtype() == DType::kI32;
+  const bool powers = scale == DType::kF8E8M0;
+  if (powers) attrs.push_back({"precision", int64_t{e.w().model().DataType(DType::kF32)}});
+  const bool as_it_is = powers || (e.opset() < kNarrowFloats && e.dtype() == DType::kI32);
   Val x = as_it_is ? e.in(kSelf) : e.Cast(e.in(kSelf), scale);
   e.SetOutput(0, e.w().OpAs("QuantizeLinear", {x, Parameter(e, kScale), zero}, attrs, dtype));
   return absl::OkStatus();
@@ -155,15 +164,18 @@ absl::Status ExportQuantize(NodeExport& e) {
 absl::Status ExportDequantize(NodeExport& e) {
   WEFT_RETURN_IF_ERROR(CheckForm(e, OpsetOfDequantize(e.node(), /*converted_scale=*/true)));
   const DType to = e.out_type().dtype();
-  const bool native = e.opset() >= kNarrowFloats && e.dtype(kScale) == to;
+  const bool powers = e.dtype(kScale) == DType::kF8E8M0;
+  const bool native = powers || (e.opset() >= kNarrowFloats && e.dtype(kScale) == to);
   const DType product = native ? to : DType::kF32;
-  Val scale = e.Cast(Parameter(e, kScale), product);
-  const bool without = e.dtype() == DType::kI32 || IsFloat8(e.dtype());
+  Val scale = powers ? Parameter(e, kScale) : e.Cast(Parameter(e, kScale), product);
+  const bool without = e.dtype() == DType::kI32 || IsNarrowFloat(e.dtype());
   Val zero = without ? nullptr : Parameter(e, kZeroPoint);
   // ONNX Runtime makes integer kernels of bytes only where the zero point is written.
   const bool bytes = IsInt(e.dtype()) && DTypeBits(e.dtype()) == 8;
   if (zero == nullptr && bytes) zero = OwnZero(e);
-  Val y = e.w().OpAs("DequantizeLinear", {e.in(kSelf), scale, zero}, QuantAttrs(e), product);
+  OnnxAttrs attrs = QuantAttrs(e);
+  if (powers) attrs.push_back({"output_dtype", int64_t{e.w().model().DataType(product)}});
+  Val y = e.w().OpAs("DequantizeLinear", {e.in(kSelf), scale, zero}, attrs, product);
   e.SetOutput(0, e.Cast(y, to));
   return absl::OkStatus();
 }
@@ -205,10 +217,11 @@ int OpsetOfQuantization(const Module& module, int least) {
 absl::Span<const ExportEntry> QuantExports() {
   static const ExportEntry kEntries[] = {
       {&ops::dequantize_linear, ExportDequantize, "",
-       "needs opset 19 for 8-bit floats, 21 for 4-bit and 16-bit integers and for blocks"},
+       "needs opset 19 for 8-bit floats, 21 for 4-bit and 16-bit integers and for blocks, 23 for "
+       "f4e2m1, 24 for scales of f8e8m0"},
       {&ops::quantize_linear, ExportQuantize, "",
        "needs opset 19 for 8-bit floats and scales of 16 bits, 21 for 4-bit and 16-bit integers "
-       "and for blocks"},
+       "and for blocks, 23 for f4e2m1, 24 for scales of f8e8m0"},
   };
   return kEntries;
 }

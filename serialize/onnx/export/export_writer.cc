@@ -297,6 +297,7 @@ Val GraphWriter::Cast(Val val, DType dtype) {
   onnx::NodeProto* node = AddNode("Cast");
   node->add_input(val->name);
   *node->add_attribute() = AttrProto({"to", static_cast<int64_t>(model_->DataType(dtype))});
+  if (dtype == DType::kF8E8M0) *node->add_attribute() = AttrProto({"round_mode", "nearest"});
   return AddOutput(node, dtype);
 }
 

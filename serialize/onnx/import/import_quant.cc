@@ -90,31 +90,18 @@ absl::StatusOr<Quantized> ReadQuantized(NodeContext& c) {
   return named;
 }
 
-// Divides `x` by the scales of its elements. Zero points of floats are 0.
-Value* QuantizeToFloat4(NodeContext& c, Value* x, Value* scale, const Granularity& g,
-                        const NarrowType& type) {
-  if (x == nullptr || scale == nullptr) return nullptr;
-  Value* ones = Expand(c, ScalarOf(c, DType::kI8, 1), Dims(x));
-  Value* scales = ops::BuildDequantizeLinear(c, ones, scale, nullptr, scale->type().dtype(), g.axis,
-                                             g.block_size);
-  return CastToNarrow(c, c.Op(ops::div, {x, scales}), type);
-}
-
 absl::Status QuantizeLinear(NodeContext& c) {
   WEFT_ASSIGN_OR_RETURN(const Granularity g, ReadGranularity(c));
   WEFT_ASSIGN_OR_RETURN(const Quantized q, ReadQuantized(c));
-  // The dtype of the division. Integers are divided as floats.
+  // The dtype of the division. Integers are divided as floats, and quantize_linear divides by
+  // f8e8m0 in a dtype of its own.
   DType quotient = c.dtype(1);
   if (c.opset() >= 23) quotient = DtypeOr(c, "precision", quotient);
   if (!IsFloat(quotient)) quotient = DType::kF32;
   const bool saturate = c.opset() < 19 || c.Bool("saturate", true);
-  Value* x = Convert(c, c.in(0), quotient);
+  Value* x = quotient == DType::kF8E8M0 ? c.in(0) : Convert(c, c.in(0), quotient);
   Value* scale = Convert(c, QuantParameter(c, c.in(1), g.block_size), quotient);
   if (q.narrow != nullptr && c.num_outputs() > 0) c.SetNarrowType(0, q.narrow->data_type);
-  if (q.narrow != nullptr && IsFloat(q.dtype)) {
-    c.SetOutput(0, QuantizeToFloat4(c, x, scale, g, *q.narrow));
-    return c.status();
-  }
   Value* y = ops::BuildQuantizeLinear(c, x, scale, QuantParameter(c, c.opt(2), g.block_size),
                                       q.dtype, g.axis, g.block_size, saturate);
   // `dtype` clamps to a wider range, which contains that of the type.
@@ -127,6 +114,7 @@ absl::Status DequantizeLinear(NodeContext& c) {
   WEFT_ASSIGN_OR_RETURN(const Granularity g, ReadGranularity(c));
   DType dtype = c.dtype(1);
   if (c.opset() >= 23) dtype = DtypeOr(c, "output_dtype", dtype);
+  if (dtype == DType::kF8E8M0) return c.Fail("output_dtype is needed where x_scale is FLOAT8E8M0");
   c.SetOutput(0, c.Op(ops::dequantize_linear,
                       {c.in(0), QuantParameter(c, c.in(1), g.block_size),
                        QuantParameter(c, c.opt(2), g.block_size)},

@@ -125,12 +125,29 @@ absl::Status Clip(NodeContext& c) {
   return c.status();
 }
 
+// The powers of two next to `x`, at least or at most as large, which convert to f8e8m0 as they are:
+// the bits of the exponent, above which a fraction carries. Below 2^-127 there is none.
+Value* ToPowerOfTwo(NodeContext& c, Value* x, bool up) {
+  constexpr double kFraction = 0x7fffff, kExponent = 0x7f800000, kLeast = 0x400000;
+  x = Convert(c, x, DType::kF32);
+  Value* bits =
+      WithScalar(c, ops::bitwise_and, ops::BuildBitcast(c, x, DType::kI32), kExponent + kFraction);
+  Value* carried = up ? WithScalar(c, ops::add, bits, kFraction) : bits;
+  Value* power = WithScalar(c, ops::bitwise_and, carried, kExponent);
+  Value* tiny = WithScalar(c, ops::le, bits, kLeast);
+  power = c.Op(ops::where, {tiny, ScalarOf(c, DType::kI32, 0), power});
+  return c.Op(ops::where, {c.Op(ops::isnan, {x}), x, ops::BuildBitcast(c, power, DType::kF32)});
+}
+
 // Floats are converted to 4-bit integers through i32, because ONNX keeps the low bits.
 Value* CastTo(NodeContext& c, Value* x, DType to) {
   const bool saturate = c.Bool("saturate", true);
-  // It affects only 8-bit exponents without mantissa, which Weft lacks.
-  c.Ignore({"round_mode"});
+  const std::string mode = c.Str("round_mode", "up");
   if (x == nullptr || x->type().dtype() == to) return x;
+  if (to == DType::kF8E8M0 && mode != "nearest") {
+    if (mode != "up" && mode != "down") c.Record("round_mode is none of up, down and nearest");
+    x = ToPowerOfTwo(c, x, mode == "up");
+  }
   if (IsInt(to) && DTypeBits(to) < 8 && IsFloat(x->type().dtype())) {
     x = Convert(c, x, DType::kI32);
   }

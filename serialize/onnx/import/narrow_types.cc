@@ -11,49 +11,21 @@ namespace weft::onnx_import {
 namespace {
 
 // TensorProto.DataType values newer than Debian's onnx.proto.
-constexpr int kFloat4E2M1 = 23;
 constexpr int kUInt2 = 25;
 constexpr int kInt2 = 26;
 
 constexpr NarrowType kNarrowTypes[] = {
-    {kFloat4E2M1, 4, DType::kF8E4M3, -6, 6},
     {kUInt2, 2, DType::kU4, 0, 3},
     {kInt2, 2, DType::kI4, -2, 1},
 };
 
-// Codes of 0, 0.5, 1, 1.5, 2, 3, 4 and 6 in f8e4m3; bit 3 of FLOAT4E2M1 is the sign.
-constexpr uint8_t kFloat4InF8[] = {0x00, 0x30, 0x38, 0x3c, 0x40, 0x44, 0x48, 0x4c};
-
 uint8_t HeldBits(const NarrowType& type, uint8_t code) {
-  if (type.data_type == kFloat4E2M1) {
-    return static_cast<uint8_t>(kFloat4InF8[code & 7] | (code & 8) << 4);
-  }
   const bool negative = type.data_type == kInt2 && (code & 2) != 0;
   return negative ? code | 0xc : code;
 }
 
 Value* Binary(NodeContext& c, const OpDef& op, Value* x, double number) {
   return WithScalar(c, op, x, number);
-}
-
-// The nearest multiple of `step`, with ties to even.
-Value* RoundToStep(NodeContext& c, Value* x, double step) {
-  return Binary(c, ops::mul, c.Op(ops::round, {Binary(c, ops::mul, x, 1 / step)}), step);
-}
-
-// Values of FLOAT4E2M1 are 0.5 apart below 2, 1 apart below 4, then 2 apart. The type has no NaN;
-// it becomes minus zero as in ONNX's own conversion.
-Value* RoundToFloat4(NodeContext& c, Value* x, const NarrowType& type) {
-  const DType dtype =
-      x->type().dtype() == DType::kF64 || !IsFloat(x->type().dtype()) ? DType::kF64 : DType::kF32;
-  x = Convert(c, x, dtype);
-  x = c.Op(ops::clamp, {x, ScalarOf(c, dtype, type.min), ScalarOf(c, dtype, type.max)});
-  Value* size = c.Op(ops::abs, {x});
-  Value* large =
-      c.Op(ops::where, {Binary(c, ops::lt, size, 4), RoundToStep(c, x, 1), RoundToStep(c, x, 2)});
-  Value* y = c.Op(ops::where, {Binary(c, ops::lt, size, 2), RoundToStep(c, x, 0.5), large});
-  y = c.Op(ops::where, {c.Op(ops::isnan, {x}), ScalarOf(c, dtype, -0.0), y});
-  return Convert(c, y, type.held);
 }
 
 }  // namespace
@@ -90,7 +62,6 @@ absl::StatusOr<HostTensor> Unpack(const NarrowType& type, const std::vector<int6
 
 Value* CastToNarrow(NodeContext& c, Value* x, const NarrowType& type) {
   if (x == nullptr) return nullptr;
-  if (IsFloat(type.held)) return RoundToFloat4(c, x, type);
   constexpr double kLowBits = 3;
   // Relative to the least value, the low bits have no sign.
   x = Binary(c, ops::sub, Convert(c, x, DType::kI32), type.min);

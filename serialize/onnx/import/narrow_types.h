@@ -1,6 +1,6 @@
-// ONNX element types without a Weft dtype: FLOAT4E2M1, UINT2 and INT2.
+// ONNX element types without a Weft dtype: UINT2 and INT2.
 //
-// Such tensors are stored in the narrowest dtype that has all of their values: f8e4m3, u4 and i4.
+// Such tensors are stored in the narrowest dtype that has all of their values: u4 and i4.
 // The importer records the names of these values (Scope::narrow), so that casts and quantization
 // give only valid values, and refuses operators that ONNX does not define for them. In the module
 // they are tensors of the wider dtype, also when it is exported.
@@ -29,7 +29,7 @@ struct NarrowType {
   int bits;
   DType held;
   // Range of the values.
-  double min, max;
+  int min, max;
 };
 
 // Null for other element types.
@@ -41,10 +41,9 @@ int64_t PackedBytes(const NarrowType& type, int64_t n);
 absl::StatusOr<HostTensor> Unpack(const NarrowType& type, const std::vector<int64_t>& dims,
                                   absl::Span<const uint8_t> bytes, int64_t max_bytes);
 
-// Casts `x`, of any real dtype, as ONNX does: integers keep the low bits, FLOAT4E2M1 rounds to
-// nearest even and saturates.
+// Casts `x`, of any real dtype, as ONNX does: the low bits are kept.
 Value* CastToNarrow(NodeContext& c, Value* x, const NarrowType& type);
-// The same, but integers are clamped.
+// The same, but clamped.
 Value* ClampToNarrow(NodeContext& c, Value* x, const NarrowType& type);
 
 // Support of these types by operators.

@@ -47,8 +47,8 @@ constexpr OnnxType kTypes[] = {
     {"FLOAT8E5M2FNUZ", DType::kF8E5M2FNUZ},
     {"UINT4", DType::kU4},
     {"INT4", DType::kI4},
-    {"FLOAT4E2M1", std::nullopt},
-    {"FLOAT8E8M0", std::nullopt},
+    {"FLOAT4E2M1", DType::kF4E2M1},
+    {"FLOAT8E8M0", DType::kF8E8M0},
     {"UINT2", std::nullopt},
     {"INT2", std::nullopt},
 };

@@ -35,6 +35,8 @@ TEST(DTypeTest, NamesParseBack) {
 
 TEST(DTypeTest, SizesAndLimits) {
   EXPECT_EQ(DTypeBytes(DType::kI4, 3), 2);
+  EXPECT_EQ(DTypeBytes(DType::kF4E2M1, 3), 2);
+  EXPECT_EQ(DTypeBytes(DType::kF8E8M0, 3), 3);
   EXPECT_EQ(DTypeBytes(DType::kU4, 0), 0);
   EXPECT_EQ(DTypeBytes(DType::kC128, 3), 48);
   EXPECT_EQ(IntMin(DType::kI4), -8);

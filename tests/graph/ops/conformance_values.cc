@@ -80,7 +80,7 @@ void ForEachDType(const OpCase& c, absl::FunctionRef<void(const Sample&, DType)>
   }
 }
 
-bool IsTiny(DType dtype) { return IsFloat(dtype) && DTypeBits(dtype) == 8; }
+bool IsTiny(DType dtype) { return IsFloat(dtype) && DTypeBits(dtype) <= 8; }
 
 }  // namespace
 
@@ -90,7 +90,7 @@ void CheckDTypes(const OpCase& c) {
     auto got = Evaluate(c.op, c.sample.attrs, inputs);
     EXPECT_TRUE(IsAcceptable(got.status())) << got.status();
     if (!got.ok() || c.op.eval() == nullptr) return;
-    // Eight-bit floats round too coarsely for a comparison.
+    // Floats of 8 bits and fewer round too coarsely for a comparison.
     if (IsTiny(dtype)) return;
     CheckDecomposition({c.op, sample, SampleTypes(sample), inputs, *got});
   });

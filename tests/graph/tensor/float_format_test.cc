@@ -1,4 +1,5 @@
 // Codes of floats: their values, rounding, overflow and zeros.
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -13,8 +14,10 @@ namespace {
 constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-constexpr DType kNarrowFloats[] = {DType::kF8E4M3,     DType::kF8E5M2, DType::kF8E4M3FNUZ,
-                                   DType::kF8E5M2FNUZ, DType::kF16,    DType::kBF16};
+// f8e8m0 is tested on its own.
+constexpr DType kNarrowFloats[] = {DType::kF4E2M1,     DType::kF8E4M3,     DType::kF8E5M2,
+                                   DType::kF8E4M3FNUZ, DType::kF8E5M2FNUZ, DType::kF16,
+                                   DType::kBF16};
 
 uint64_t BitsOf(double v) {
   uint64_t bits;
@@ -36,7 +39,8 @@ TEST(FloatFormatTest, EveryCodeSurvives) {
       }
     }
     const bool fnuz = dtype == DType::kF8E4M3FNUZ || dtype == DType::kF8E5M2FNUZ;
-    const int want = fnuz                      ? 1
+    const int want = dtype == DType::kF4E2M1   ? 0
+                     : fnuz                    ? 1
                      : dtype == DType::kF8E4M3 ? 2
                      : dtype == DType::kF8E5M2 ? 6
                      : dtype == DType::kF16    ? 2 * 1023
@@ -64,7 +68,8 @@ struct FormatFacts {
 };
 
 TEST(FloatFormatTest, KnownValues) {
-  const FormatFacts all[] = {{DType::kF8E4M3, 448, 0x1p-6, 0x1p-9, 0x38},
+  const FormatFacts all[] = {{DType::kF4E2M1, 6, 1, 0.5, 2},
+                             {DType::kF8E4M3, 448, 0x1p-6, 0x1p-9, 0x38},
                              {DType::kF8E5M2, 57344, 0x1p-14, 0x1p-16, 0x3c},
                              {DType::kF8E4M3FNUZ, 240, 0x1p-7, 0x1p-10, 0x40},
                              {DType::kF8E5M2FNUZ, 57344, 0x1p-15, 0x1p-17, 0x40},
@@ -169,6 +174,40 @@ TEST(FloatFormatTest, WiderFormatsDoNotSaturate) {
   EXPECT_EQ(EncodeFloat(DType::kF16, 65519.99), 0x7bff);
   EXPECT_EQ(EncodeFloat(DType::kBF16, -kInf, /*saturate=*/true), 0xff80);
   EXPECT_EQ(EncodeFloat(DType::kF32, 1e39, /*saturate=*/true), 0x7f800000);
+}
+
+TEST(FloatFormatTest, F4HasNumbersOnly) {
+  const double all[] = {0, 0.5, 1, 1.5, 2, 3, 4, 6};
+  for (uint64_t code = 0; code < 8; ++code) {
+    EXPECT_EQ(DecodeFloat(DType::kF4E2M1, code), all[code]);
+    EXPECT_EQ(DecodeFloat(DType::kF4E2M1, code | 8), -all[code]);
+  }
+  for (bool saturate : {false, true}) {
+    EXPECT_EQ(EncodeFloat(DType::kF4E2M1, 5.0, saturate), 6);
+    for (double v : {5.01, 7.0, 1e300, kInf}) {
+      EXPECT_EQ(EncodeFloat(DType::kF4E2M1, v, saturate), 7) << v;
+      EXPECT_EQ(EncodeFloat(DType::kF4E2M1, -v, saturate), 15) << v;
+    }
+    EXPECT_EQ(EncodeFloat(DType::kF4E2M1, kNan, saturate), 8);
+  }
+}
+
+TEST(FloatFormatTest, ScalesArePowersOfTwo) {
+  constexpr DType kScale = DType::kF8E8M0;
+  for (uint64_t code = 0; code < 255; ++code) {
+    const double v = DecodeFloat(kScale, code);
+    ASSERT_EQ(v, std::ldexp(1.0, static_cast<int>(code) - 127));
+    EXPECT_EQ(EncodeFloat(kScale, v), code);
+    EXPECT_EQ(EncodeFloat(kScale, -v), code);  // It has no sign.
+    EXPECT_EQ(EncodeFloat(kScale, std::nextafter(1.5 * v, 0)), code);
+    EXPECT_EQ(EncodeFloat(kScale, 1.5 * v, /*saturate=*/true), std::min<uint64_t>(code + 1, 254));
+    EXPECT_EQ(EncodeFloat(kScale, 1.5 * v), code + 1);  // The largest one becomes NaN.
+  }
+  EXPECT_TRUE(std::isnan(DecodeFloat(kScale, 255)));
+  for (double tiny : {0.0, -0.0, 0x1p-1074, 0x1p-128}) EXPECT_EQ(EncodeFloat(kScale, tiny), 0);
+  EXPECT_EQ(EncodeFloat(kScale, kInf), 255);
+  EXPECT_EQ(EncodeFloat(kScale, -kInf, /*saturate=*/true), 254);
+  EXPECT_EQ(EncodeFloat(kScale, kNan, /*saturate=*/true), 255);
 }
 
 TEST(FloatFormatTest, ZerosKeepTheirSignWhereThereIsOne) {

@@ -43,6 +43,8 @@ TEST(TensorTest, RoundTripsEveryDType) {
     std::vector<int64_t> values = {0, 1, 1, 0, 1, 1, 0};
     if (dtype != DType::kBool) values = {0, 1, 2, 3, 4, 6, 7};
     if (IsSignedInt(dtype) || IsFloat(dtype)) values[2] = -2;
+    if (dtype == DType::kF4E2M1) values[6] = -6;
+    if (dtype == DType::kF8E8M0) values = {1, 2, 4, 8, 16, 32, 64};
     const auto t = HostTensor::FromInts(dtype, {7, 1}, values);
     EXPECT_EQ(t.ReadInts(), values);
     const std::vector<double> doubles(values.begin(), values.end());
@@ -121,6 +123,10 @@ TEST(TensorTest, NibblesArePackedLowFirst) {
   EXPECT_EQ(t.raw()[1], 0x03);
   const auto s = HostTensor::FromInts(DType::kI4, {2}, {-1, -8});
   EXPECT_EQ(s.raw()[0], 0x8f);
+  const auto f = HostTensor::FromDoubles(DType::kF4E2M1, {3}, {0.5, -6, 3});
+  EXPECT_EQ(f.bytes(), 2);
+  EXPECT_EQ(f.raw()[0], 0xf1);
+  EXPECT_EQ(f.raw()[1], 0x05);
 }
 
 TEST(TensorTest, NibblesBesideAViewAreKept) {

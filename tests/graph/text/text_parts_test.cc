@@ -121,7 +121,7 @@ TEST(ParseType, Errors) {
 // All bit patterns of a dtype of 16 bits or fewer, and back.
 TEST(Literals, SmallFloatsAreExact) {
   for (DType dtype : {DType::kF8E4M3, DType::kF8E5M2, DType::kF8E4M3FNUZ, DType::kF8E5M2FNUZ,
-                      DType::kF16, DType::kBF16}) {
+                      DType::kF8E8M0, DType::kF16, DType::kBF16}) {
     const int bytes = DTypeBits(dtype) / 8;
     const int64_t n = int64_t{1} << (8 * bytes);
     HostTensor tensor(dtype, {n});
@@ -173,6 +173,10 @@ TEST(Literals, Spelling) {
             "dense<[[0.1, -0.0], [nan, 1e+30]]>");
   EXPECT_EQ(RoundTrip(HostTensor::FromInts(DType::kI4, {3}, {-8, 7, 0})), "dense<[-8, 7, 0]>");
   EXPECT_EQ(RoundTrip(HostTensor::FromInts(DType::kU4, {2, 1}, {15, 1})), "dense<[[15], [1]]>");
+  EXPECT_EQ(RoundTrip(HostTensor::FromDoubles(DType::kF4E2M1, {5}, {-0.0, 0.5, -6, 3, 1.5})),
+            "dense<[-0.0, 0.5, -6.0, 3.0, 1.5]>");
+  EXPECT_EQ(RoundTrip(HostTensor::FromDoubles(DType::kF8E8M0, {3}, {0.25, 1024, nan})),
+            "dense<[0.25, 1024.0, nan]>");
   EXPECT_EQ(RoundTrip(HostTensor::ScalarInt(DType::kU64, -1)), "dense<18446744073709551615>");
   EXPECT_EQ(RoundTrip(HostTensor::ScalarInt(DType::kI64, std::numeric_limits<int64_t>::min())),
             "dense<-9223372036854775808>");

@@ -1,6 +1,7 @@
 // fuse_nbits: the decisions, and packed weights that equal the dequantized ones in every form.
 #include "tests/support/nbits.h"
 
+#include <cmath>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -46,12 +47,21 @@ struct Form {
   bool zero_points = false;
   bool small = false;  // Numbers from -8 to 7, or 0 to 15.
   bool wide_zero_points = false;
+  DType scale = DType::kF32;
 };
 
 std::string TextOf(const Form& f) {
   return absl::StrCat(DTypeName(f.dtype), " depth ", f.depth, " in groups of ", f.group, " by ",
                       f.shared_columns, f.rows ? " rows" : "", f.linear ? " linear" : "",
                       f.zero_points ? " zero points" : "", f.small ? " small" : "");
+}
+
+// The nearest values of the dtype to 3/4 of the numbers, so that f4e2m1 has its largest one.
+HostTensor Floats(DType dtype, const std::vector<int64_t>& dims,
+                  const std::vector<int64_t>& numbers) {
+  std::vector<double> values;
+  for (int64_t number : numbers) values.push_back(0.75 * static_cast<double>(number));
+  return HostTensor::FromDoubles(dtype, dims, values);
 }
 
 std::unique_ptr<Module> ModuleOf(const Form& f) {
@@ -65,18 +75,22 @@ std::unique_ptr<Module> ModuleOf(const Form& f) {
   NbitsRandom random(7);
   const auto numbers = [&](const std::vector<int64_t>& sizes, bool small) {
     const int bits = small ? 4 : DTypeBits(f.dtype);
-    const int low = IsSignedInt(f.dtype) ? -(1 << (bits - 1)) : 0;
+    const int low = IsSignedInt(f.dtype) || IsFloat(f.dtype) ? -(1 << (bits - 1)) : 0;
     std::vector<int64_t> values(sizes[0] * sizes[1]);
     for (int64_t& v : values) v = random.Next(low, low + (1 << bits) - 1);
     values[0] = low;
+    if (IsFloat(f.dtype)) return Floats(f.dtype, sizes, values);
     return HostTensor::FromInts(f.dtype, sizes, values);
   };
   const std::vector<int64_t> blocks =
       dims((kColumns + f.shared_columns - 1) / f.shared_columns, (f.depth + f.group - 1) / f.group);
   std::vector<double> scales(blocks[0] * blocks[1]);
-  for (double& scale : scales) scale = 0.25 * random.Next(1, 9);
+  for (double& scale : scales) {
+    const int k = random.Next(1, 9);
+    scale = f.scale == DType::kF8E8M0 ? std::ldexp(0.25, k) : 0.25 * k;
+  }
   Value* q = b.Constant(numbers(dims(kColumns, f.depth), f.small));
-  Value* scale = b.Constant(HostTensor::FromDoubles(DType::kF32, blocks, scales));
+  Value* scale = b.Constant(HostTensor::FromDoubles(f.scale, blocks, scales));
   Value* zero =
       f.zero_points ? b.Constant(numbers(blocks, f.small && !f.wide_zero_points)) : nullptr;
   Value* w = ops::BuildDequantizeLinear(b, q, scale, zero, DType::kF32, 1, 0,
@@ -144,6 +158,24 @@ TEST(FuseNbits, PacksWhatWasDequantized) {
       }
     }
   }
+}
+
+// Up to 6 in halves: the numbers need more than four bits.
+TEST(FuseNbits, TakesMicroscalingWeights) {
+  for (const DType scale : {DType::kF32, DType::kF8E8M0}) {
+    for (const bool rows : {false, true}) {
+      Form form;
+      form.dtype = DType::kF4E2M1;
+      form.scale = scale;
+      form.rows = rows;
+      form.depth = 41;
+      ExpectFused(form, 8);
+    }
+  }
+  Form halved;
+  halved.dtype = DType::kF4E2M1;
+  halved.scale = DType::kF16;
+  ExpectFused(halved, 0);
 }
 
 TEST(FuseNbits, RepeatsScalesThatColumnsShare) {

@@ -140,6 +140,52 @@ TEST(ParamsOfRanges, ScalesNarrowFloatsToTheirLargest) {
   EXPECT_EQ(params->scale[0], 2);
 }
 
+// 2^(floor(log2(largest)) - emax), with emax 2 for f4e2m1, 8 for f8e4m3, 6 for i8 below 127.5.
+TEST(ParamsOfRanges, TakesPowersOfTwo) {
+  struct Case {
+    DType dtype;
+    double largest, scale;
+  };
+  for (const Case& c :
+       {Case{DType::kF4E2M1, 6, 1}, Case{DType::kF4E2M1, 7.99, 1}, Case{DType::kF4E2M1, 8.01, 2},
+        Case{DType::kF4E2M1, 0.51, 0.125}, Case{DType::kF8E4M3, 448, 1},
+        Case{DType::kF8E4M3, 520, 2}, Case{DType::kF8E5M2, 57344, 1}, Case{DType::kI8, 100, 1}}) {
+    const auto [low, high] = QuantRangeOf(c.dtype);
+    QuantSpec spec = SpecOf(c.dtype, low, high, QuantScheme::kSymmetric);
+    spec.scale_dtype = DType::kF8E8M0;
+    const ValueRange range[] = {{-c.largest, c.largest / 2}};
+    const auto params = ParamsOfRanges(spec, range);
+    ASSERT_TRUE(params.ok()) << params.status();
+    EXPECT_EQ(params->scale[0], c.scale) << DTypeName(c.dtype) << " " << c.largest;
+  }
+}
+
+// 7.9 would be clamped to 6; twice the scale loses less. 6.9 among small ones is better clamped.
+TEST(RangesOfTensor, TriesTheNextPowerOfTwo) {
+  QuantSpec spec = SpecOf(DType::kF4E2M1, -6, 6, QuantScheme::kSymmetric, "mse");
+  spec.scale_dtype = DType::kF8E8M0;
+  const auto scale = [&](std::vector<double> values) {
+    const auto tensor = HostTensor::FromDoubles(DType::kF32, {4}, values);
+    const auto ranges = RangesOfTensor(spec, tensor);
+    EXPECT_TRUE(ranges.ok()) << ranges.status();
+    return ParamsOfRanges(spec, *ranges)->scale[0];
+  };
+  EXPECT_EQ(scale({7.9, 7.9, 1, 0}), 2);
+  EXPECT_EQ(scale({6.9, 0.5, 1.5, -0.5}), 1);
+}
+
+// One large element of 1000: entropy would leave it out of a range that is observed.
+TEST(RangesOfTensor, EntropyIsNotOfConstants) {
+  std::vector<double> values(1000, 0.5);
+  values[7] = -40;
+  const auto tensor = HostTensor::FromDoubles(DType::kF32, {1000}, values);
+  const auto ranges =
+      RangesOfTensor(SpecOf(DType::kI8, -128, 127, QuantScheme::kSymmetric, "entropy"), tensor);
+  ASSERT_TRUE(ranges.ok()) << ranges.status();
+  EXPECT_EQ((*ranges)[0].min, -40);
+  EXPECT_EQ((*ranges)[0].max, 0.5);
+}
+
 TEST(RangesOfState, ReadsPairs) {
   const QuantSpec spec = SpecOf(DType::kI8, -128, 127, QuantScheme::kAffine, "moving_average");
   const auto ranges =

@@ -32,6 +32,8 @@ TEST(QuantSpec, PrintsWhatWasRead) {
            "u8 fixed scale=0.00390625 zero_point=0",
            "i32 derived axis=0",
            "f8e4m3 symmetric tensor min_max",
+           "f4e2m1 symmetric axis=1 block=32 mse scales=f8e8m0",
+           "f8e5m2 symmetric axis=-1 block=32 dynamic scales=f8e8m0 eps=1e-05",
            "u8[0..127] affine tensor min_max",
            "i8 symmetric tensor dynamic eps=1e-05",
            "i32 derived",
@@ -93,6 +95,7 @@ TEST(QuantSpec, UnusedFieldsDoNotTellSpecsApart) {
   EXPECT_FALSE(a == b);
   EXPECT_TRUE(Parse("i8 symmetric axis=0") != Parse("i8 symmetric axis=1"));
   EXPECT_TRUE(Parse("u8 affine mse") != Parse("u8 affine min_max"));
+  EXPECT_TRUE(Parse("i8 symmetric scales=f8e8m0") != Parse("i8 symmetric"));
 }
 
 TEST(QuantSpec, ErrorsNameTheWordAndTheColumn) {
@@ -120,6 +123,9 @@ TEST(QuantSpec, RefusesWhatMeansNothing) {
   EXPECT_THAT(Error("i8 affine token"), testing::HasSubstr("scales of tokens are dynamic"));
   EXPECT_THAT(Error("i8 affine dynamic min_max"), testing::HasSubstr("nothing is observed"));
   EXPECT_THAT(Error("u8 fixed"), testing::HasSubstr("has scale="));
+  EXPECT_THAT(Error("f8e8m0 symmetric"), testing::HasSubstr("is no dtype of quantized values"));
+  EXPECT_THAT(Error("i8 symmetric scales=f16"), testing::HasSubstr("scales are f32 or f8e8m0"));
+  EXPECT_THAT(Error("u8 affine scales=f8e8m0"), testing::HasSubstr("goes with symmetric"));
   EXPECT_THAT(Error("u8 affine scale=1"), testing::HasSubstr("has scale="));
   EXPECT_THAT(Error("u8 fixed scale=0"), testing::HasSubstr("positive and finite"));
   EXPECT_THAT(Error("u8 fixed scale=1 zero_point=-1"), testing::HasSubstr("zero point -1"));

@@ -120,6 +120,26 @@ TEST(OnnxExportQuantTest, LowestOpsetOfEachForm) {
        "  %0 = quantize_linear(%x, %s, %z, dtype=i8, block_size=4)\n"
        "  %1 = dequantize_linear(%0, %s, %z, block_size=4)",
        21, "QuantizeLinear DequantizeLinear"},
+      {"%x: f32[2, 8], %s: f32[2, 2]) {\n"
+       "  %0 = quantize_linear(%x, %s, none, dtype=f4e2m1, block_size=4)\n"
+       "  %1 = dequantize_linear(%0, %s, none, block_size=4)",
+       23, "QuantizeLinear DequantizeLinear"},
+      {"%x: bf16[2, 8], %s: f8e8m0[2, 2]) {\n"
+       "  %0 = quantize_linear(%x, %s, none, dtype=f4e2m1, block_size=4)\n"
+       "  %1 = dequantize_linear(%0, %s, none, dtype=bf16, block_size=4)",
+       24, "QuantizeLinear DequantizeLinear"},
+      {"%x: f32[2, 8], %s: f8e8m0[2, 2]) {\n"
+       "  %0 = quantize_linear(%x, %s, none, dtype=f8e4m3, block_size=4, saturate=false)\n"
+       "  %1 = dequantize_linear(%0, %s, none, block_size=4)",
+       24, "QuantizeLinear DequantizeLinear"},
+      {"%x: f32[2, 8]) {\n"
+       "  %0 = convert(%x, dtype=f8e8m0)\n"
+       "  %1 = convert(%0, dtype=f32)",
+       24, "Cast Cast"},
+      {"%x: f32[2, 8]) {\n"
+       "  %0 = convert(%x, dtype=f8e8m0, saturate=false)\n"
+       "  %1 = convert(%0, dtype=f32)",
+       24, "Cast Cast"},
   };
   for (const Form& form : forms) {
     const std::string text = std::string("func @main(") + form.text + "\n  return %1\n}";
@@ -131,7 +151,7 @@ TEST(OnnxExportQuantTest, LowestOpsetOfEachForm) {
     EXPECT_EQ(Operators(model.graph()), form.operators);
     ExpectSameValues(model, c->inputs, c->outputs);
     // Newer opsets have the same form.
-    const auto newest = Export(*c->module, 21);
+    const auto newest = Export(*c->module, 24);
     EXPECT_EQ(Operators(newest.graph()), form.operators);
     ExpectSameValues(newest, c->inputs, c->outputs);
   }
@@ -278,7 +298,7 @@ TEST(OnnxExportQuantTest, LowestOpsetOfOtherOps) {
   options.opset = kLowestOnnxOpset;
   const auto none = Parse("func @main(%x: f32[2]) {\n  %0 = lgamma(%x)\n  return %0\n}");
   EXPECT_THAT(std::string(ExportOnnx(*none, options).status().message()),
-              HasSubstr("no form in ONNX opset 21: lgamma"));
+              HasSubstr("no form in ONNX opset 24: lgamma"));
 }
 
 // --- MatMulNBits -------------------------------------------------------------------

@@ -219,7 +219,7 @@ TEST(OnnxExportTest, BadOptionsAndModules) {
   EXPECT_THAT(std::string(ExportOnnx(module).status().message()), HasSubstr("no function main"));
   module.AddFunction("main");
   OnnxExportOptions options;
-  for (int opset : {16, 22}) {
+  for (int opset : {16, 25}) {
     options.opset = opset;
     EXPECT_TRUE(absl::IsInvalidArgument(ExportOnnx(module, options).status()));
   }

@@ -1,5 +1,6 @@
-// Tensors of FLOAT4E2M1, UINT2 and INT2: read into wider dtypes, cast and quantized to their own
-// values, and refused where ONNX does not define an operator for them.
+// Tensors of narrow types. UINT2 and INT2 are read into wider dtypes, cast and quantized to their
+// own values, and refused where ONNX does not define an operator for them. FLOAT4E2M1 and
+// FLOAT8E8M0 have dtypes.
 #include <cmath>
 #include <limits>
 #include <string>
@@ -19,10 +20,12 @@ namespace weft {
 namespace {
 
 using ::onnx::TensorProto;
+using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 constexpr int kFloat4 = 23;
+constexpr int kFloat8E8M0 = 24;
 constexpr int kUInt2 = 25;
 constexpr int kInt2 = 26;
 
@@ -50,9 +53,12 @@ TEST(NarrowTypesTest, ElementsAreUnpackedFromTheLowBits) {
   EXPECT_THAT(unsigned_ints.ReadInts(), ElementsAre(0, 1, 2, 3, 2));
   const HostTensor floats =
       Parse(Packed(kFloat4, {16}, std::string("\x10\x32\x54\x76\x98\xba\xdc\xfe", 8)));
-  EXPECT_EQ(floats.dtype(), DType::kF8E4M3);
+  EXPECT_EQ(floats.dtype(), DType::kF4E2M1);
   EXPECT_THAT(floats.ReadDoubles(),
               ElementsAre(0, 0.5, 1, 1.5, 2, 3, 4, 6, 0, -0.5, -1, -1.5, -2, -3, -4, -6));
+  const HostTensor scales = Parse(Packed(kFloat8E8M0, {3}, std::string("\x00\x7f\xfe", 3)));
+  EXPECT_EQ(scales.dtype(), DType::kF8E8M0);
+  EXPECT_THAT(scales.ReadDoubles(), ElementsAre(0x1p-127, 1, 0x1p127));
 }
 
 TEST(NarrowTypesTest, TypedFieldHoldsPackedBytes) {
@@ -102,6 +108,32 @@ TEST(NarrowTypesTest, CastToFloat4RoundsToEvenAndSaturates) {
               ElementsAre(0, 0.5, 1, 1, 2, 2, 4, 4, 6, -1, 6, -6, 6, 0));
 }
 
+// From FLOAT to FLOAT8E8M0 and back.
+std::vector<double> ScalesOf(const std::string& mode, const HostTensor& x) {
+  return RunOn(
+      Model("{ y = Cast <to = 24, " + mode + "> (X)\n Y = Cast <to = 1> (y) }", kFloat, kFloat), x);
+}
+
+TEST(NarrowTypesTest, CastToFloat8E8M0RoundsAsTheModeSays) {
+  const double inf = std::numeric_limits<double>::infinity();
+  const HostTensor x =
+      F32({11}, {0, 1, 1.4, 1.5, 2.1, 3, -3, 0x1p-127, 0x1.8p-127, 0x1.1p127, inf});
+  EXPECT_THAT(ScalesOf("round_mode = \"up\"", x),
+              ElementsAre(0x1p-127, 1, 2, 2, 4, 4, 4, 0x1p-127, 0x1p-126, 0x1p127, 0x1p127));
+  EXPECT_EQ(ScalesOf("saturate = 1", x), ScalesOf("round_mode = \"up\"", x));
+  EXPECT_THAT(ScalesOf("round_mode = \"down\"", x),
+              ElementsAre(0x1p-127, 1, 1, 1, 2, 2, 2, 0x1p-127, 0x1p-127, 0x1p127, 0x1p127));
+  EXPECT_THAT(ScalesOf("round_mode = \"nearest\"", x),
+              ElementsAre(0x1p-127, 1, 1, 2, 2, 4, 4, 0x1p-127, 0x1p-126, 0x1p127, 0x1p127));
+  const auto is_nan = testing::ResultOf([](double v) { return std::isnan(v); }, true);
+  const HostTensor large = F32({3}, {0x1.1p127, inf, std::nan("")});
+  EXPECT_THAT(ScalesOf("round_mode = \"up\", saturate = 0", large), Each(is_nan));
+  EXPECT_THAT(ScalesOf("round_mode = \"up\"", large), ElementsAre(0x1p127, 0x1p127, is_nan));
+  EXPECT_THAT(
+      ImportToText(Model("{ Y = Cast <to = 24, round_mode = \"odd\"> (X) }", kFloat, kFloat8E8M0)),
+      HasSubstr("round_mode is none of up, down and nearest"));
+}
+
 // The type goes with the values: through operators that move them, a function's name and back.
 TEST(NarrowTypesTest, CastLikeFollowsTheTypeOfItsInput) {
   const auto model = Model(R"({
@@ -138,15 +170,38 @@ TEST(NarrowTypesTest, DequantizeLinearReadsThem) {
               ElementsAre(-4, -2, 0, 2));
 }
 
+// Two blocks of four, with a scale that is a power of two each.
+TEST(NarrowTypesTest, BlocksWithFloat8E8M0Scales) {
+  const auto model = Model(R"({
+  s = Constant <value = float[1, 2] {0.5, 8}> ()
+  scale = Cast <to = 24> (s)
+  q = QuantizeLinear <output_dtype = 23, axis = 1, block_size = 4, precision = 1> (X, scale)
+  Y = DequantizeLinear <output_dtype = 1, axis = 1, block_size = 4> (q, scale)
+})",
+                           kFloat, kFloat);
+  auto matrix = model;
+  for (auto* info :
+       {matrix.mutable_graph()->mutable_input(0), matrix.mutable_graph()->mutable_output(0)}) {
+    info->mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim(0)->set_dim_value(1);
+    info->mutable_type()->mutable_tensor_type()->mutable_shape()->add_dim()->set_dim_value(8);
+  }
+  EXPECT_THAT(RunOn(matrix, F32({1, 8}, {0.3, -0.6, 2.4, 90, 1, 3, -50, 7})),
+              ElementsAre(0.25, -0.5, 2, 3, 0, 4, -48, 8));
+  EXPECT_THAT(ImportToText(Model("{ s = Constant <value = float {2}> ()\n"
+                                 "  t = Cast <to = 24> (s)\n Y = DequantizeLinear(X, t) }",
+                                 TensorProto::INT8, kFloat)),
+              HasSubstr("output_dtype is needed where x_scale is FLOAT8E8M0"));
+}
+
 TEST(NarrowTypesTest, OtherOperatorsAreRefused) {
+  EXPECT_THAT(ImportToText(Model("{ Y = Add(X, X) }", kFloat4, kFloat4)),
+              HasSubstr("dtype, got f4e2m1"));
   EXPECT_EQ(ImportToText(Model("{ Y = Add(X, X) }", kInt2, kInt2)),
             "UNIMPLEMENTED: Add node 'Y': input 0 ('X') is of INT2, which the operator does not "
             "take");
   EXPECT_EQ(ImportToText(Model("{ Y = Identity(X) }", kInt2, TensorProto::INT32)),
             "INVALID_ARGUMENT: output 'Y' is declared as INT32, but the graph computes i4[N] of "
             "INT2");
-  EXPECT_THAT(ImportToText(Model("{ Y = Cast <to = 24> (X) }", kFloat, kFloat)),
-              HasSubstr("element type FLOAT8E8M0 is not supported"));
 }
 
 }  // namespace
