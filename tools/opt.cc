@@ -30,6 +30,7 @@
 #include "api/model_io.h"
 #include "api/plugin.h"
 #include "api/target_file.h"
+#include "api/weights.h"
 #include "base/annotate.h"
 #include "base/status_macros.h"
 #include "graph/ir/graph.h"
@@ -364,7 +365,11 @@ absl::Status PrintPipeline(const OptOptions& o, const Extensions& extensions) {
 }
 
 absl::StatusOr<LoadOptions> ReadInputs(const OptOptions& o) {
+  if (o.weights.empty() && !o.weight_names.empty()) {
+    return absl::InvalidArgumentError("--weight-names goes with --weights");
+  }
   LoadOptions load;
+  load.parameters_as_inputs = !o.weights.empty();
   for (const std::string& input : o.inputs) {
     WEFT_ASSIGN_OR_RETURN(auto named, ParseNamedFile("input", input));
     WEFT_ASSIGN_OR_RETURN(load.input_values[named.first], LoadTensor(ResolvePath(named.second)));
@@ -410,6 +415,19 @@ absl::Status WriteReports(const OptOptions& o, const RuleSet* rules, const std::
   return WriteRemarks(o, std::move(result.remarks), info);
 }
 
+absl::Status ReadWeights(const OptOptions& o, Module& module, std::ostream& info) {
+  if (o.weights.empty()) return absl::OkStatus();
+  const std::string names = o.weight_names.empty() ? "" : ResolvePath(o.weight_names);
+  WEFT_ASSIGN_OR_RETURN(const WeightsReport report,
+                        LoadWeights(ResolvePath(o.weights), names, module));
+  info << o.weights << ": " << report.parameters << " parameters, " << report.quantized
+       << " of them in blocks\n";
+  if (!report.unused.empty()) {
+    info << "no parameters: " << absl::StrJoin(report.unused, ", ") << "\n";
+  }
+  return absl::OkStatus();
+}
+
 // Reads, compiles and writes a model. The options have been checked.
 absl::StatusOr<int> CompileModel(const OptOptions& o, CompileOptions compile,
                                  const std::string& path, const LoadOptions& load,
@@ -422,6 +440,7 @@ absl::StatusOr<int> CompileModel(const OptOptions& o, CompileOptions compile,
                                            absl::ToDoubleMilliseconds(absl::Now() - begin));
   std::ostream& info =
       !kinds.empty() && (o.output.empty() || o.output == "-") ? std::cerr : std::cout;
+  WEFT_RETURN_IF_ERROR(ReadWeights(o, *module, info));
   WEFT_RETURN_IF_ERROR(ExtractPart(o, &module, info));
   if (!o.bisect.empty()) return BisectPasses(o, *module, compile);
   WEFT_ASSIGN_OR_RETURN(auto recorder,

@@ -46,6 +46,13 @@ void AddPipelineFlags(FlagSet& flags, OptOptions* o) {
   flags.Repeated("input", &o->inputs, "NAME=FILE",
                  "Value of an input that shapes depend on (.npy or .pb); the\n"
                  "program is then made for that value");
+  flags.String("weights", &o->weights, "FILE.gguf",
+               "Weights for the model's parameters, by name: floats become their\n"
+               "values, blocks of Q4_0, Q8_0 and MXFP4 constants that are\n"
+               "dequantized. A .pt2 program keeps its other parameters as inputs");
+  flags.String("weight-names", &o->weight_names, "FILE",
+               "With --weights: rows TENSOR = PARAMETER, where `*` on both sides stands\n"
+               "for the same text");
 }
 
 void AddOutputFlags(FlagSet& flags, OptOptions* o) {

@@ -37,6 +37,8 @@ struct OptOptions {
   DumpOptions dump;
   int64_t elide = -1;  // -1: not given.
   std::vector<std::string> inputs;
+  std::string weights;
+  std::string weight_names;
   int64_t seed = 0;
   int64_t rewrite_limit = -1;
   int64_t budget = -1;

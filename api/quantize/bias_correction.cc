@@ -73,16 +73,12 @@ class Corrector {
     if (after_.empty() || batches_.empty()) return absl::OkStatus();
     NodeValues::Options options;
     options.kind = NodeValues::Kind::kChannelMeans;
-    WEFT_ASSIGN_OR_RETURN(NodeValues exact, NodeValues::Create(before, before_, backend, options));
+    WEFT_ASSIGN_OR_RETURN(const Means wanted, Exact(before, backend, options));
     for (const BiasPlace& place : places_) {
       options.given.push_back({place.node, place.operand, place.bias});
     }
     WEFT_ASSIGN_OR_RETURN(NodeValues quantized,
                           NodeValues::Create(after, after_, backend, options));
-    std::vector<std::vector<HostTensor>> wanted;
-    for (const CalibrationBatch& batch : batches_) {
-      WEFT_ASSIGN_OR_RETURN(wanted.emplace_back(), exact.Run(batch));
-    }
     for (size_t i = 0; i < after_.size(); ++i) {
       WEFT_RETURN_IF_ERROR(Correct(i, wanted, quantized));
     }
@@ -98,8 +94,21 @@ class Corrector {
   }
 
  private:
-  absl::Status Correct(size_t i, const std::vector<std::vector<HostTensor>>& wanted,
-                       NodeValues& quantized) {
+  // By batch and product.
+  using Means = std::vector<std::vector<HostTensor>>;
+
+  // The session's weights are gone before those of the quantized module are packed.
+  absl::StatusOr<Means> Exact(const Module& before, const Backend& backend,
+                              const NodeValues::Options& options) const {
+    WEFT_ASSIGN_OR_RETURN(NodeValues exact, NodeValues::Create(before, before_, backend, options));
+    Means means;
+    for (const CalibrationBatch& batch : batches_) {
+      WEFT_ASSIGN_OR_RETURN(means.emplace_back(), exact.Run(batch));
+    }
+    return means;
+  }
+
+  absl::Status Correct(size_t i, const Means& wanted, NodeValues& quantized) {
     std::vector<double> shift(biases_[i].numel(), 0);
     for (size_t k = 0; k < batches_.size(); ++k) {
       WEFT_ASSIGN_OR_RETURN(const std::vector<HostTensor> got, quantized.Run(batches_[k], biases_));

@@ -65,6 +65,23 @@ int64_t WeightBytes(const Node& node) {
   return bytes;
 }
 
+// Elements of results that are held at a time.
+constexpr int64_t kMaxElements = int64_t{1} << 24;
+constexpr int64_t kFirstNodes = 4;
+
+// Results of some nodes by batch. The session is gone afterwards: the weights of the two modules
+// are not packed at the same time.
+absl::StatusOr<std::vector<std::vector<HostTensor>>> ResultsOf(
+    const Module& module, absl::Span<Node* const> nodes, absl::Span<const CalibrationBatch> batches,
+    const Backend& backend) {
+  WEFT_ASSIGN_OR_RETURN(NodeValues values, NodeValues::Create(module, nodes, backend, {}));
+  std::vector<std::vector<HostTensor>> results;
+  for (const CalibrationBatch& batch : batches) {
+    WEFT_ASSIGN_OR_RETURN(results.emplace_back(), values.Run(batch));
+  }
+  return results;
+}
+
 bool IsFloatResult(const Node& node) {
   return node.num_results() > 0 && node.result()->type().is_tensor() &&
          IsFloat(node.result()->type().dtype());
@@ -99,31 +116,57 @@ void FindNodes(const Module& before, const Module& after, std::vector<ReportedNo
   }
 }
 
-absl::Status Measure(const Module& before, const Module& after,
-                     absl::Span<const CalibrationBatch> batches, const Backend& backend,
-                     std::vector<ReportedNode>* rows) {
-  std::vector<ReportedNode*> measured;
+namespace {
+
+// Measures some rows; returns how many elements their results have over all batches.
+absl::StatusOr<int64_t> MeasureSome(const Module& before, const Module& after,
+                                    absl::Span<const CalibrationBatch> batches,
+                                    const Backend& backend,
+                                    absl::Span<ReportedNode* const> measured) {
   std::vector<Node*> exact_nodes, quantized_nodes;
-  for (ReportedNode& row : *rows) {
-    const bool found = row.before != nullptr && row.after != nullptr;
-    if (!found || !IsFloatResult(*row.before) || !IsFloatResult(*row.after)) continue;
-    measured.push_back(&row);
-    exact_nodes.push_back(row.before);
-    quantized_nodes.push_back(row.after);
+  for (const ReportedNode* row : measured) {
+    exact_nodes.push_back(row->before);
+    quantized_nodes.push_back(row->after);
   }
-  if (measured.empty() || batches.empty()) return absl::OkStatus();
-  WEFT_ASSIGN_OR_RETURN(NodeValues exact, NodeValues::Create(before, exact_nodes, backend, {}));
+  WEFT_ASSIGN_OR_RETURN(const auto exact, ResultsOf(before, exact_nodes, batches, backend));
   WEFT_ASSIGN_OR_RETURN(NodeValues quantized,
                         NodeValues::Create(after, quantized_nodes, backend, {}));
+  int64_t elements = 0;
   std::vector<Agreement> sums(measured.size());
-  for (const CalibrationBatch& batch : batches) {
-    WEFT_ASSIGN_OR_RETURN(const std::vector<HostTensor> x, exact.Run(batch));
-    WEFT_ASSIGN_OR_RETURN(const std::vector<HostTensor> y, quantized.Run(batch));
-    for (size_t i = 0; i < sums.size(); ++i) sums[i].Add(x[i], y[i]);
+  for (size_t k = 0; k < batches.size(); ++k) {
+    WEFT_ASSIGN_OR_RETURN(const std::vector<HostTensor> y, quantized.Run(batches[k]));
+    for (size_t i = 0; i < sums.size(); ++i) {
+      sums[i].Add(exact[k][i], y[i]);
+      elements += y[i].numel();
+    }
   }
   for (size_t i = 0; i < sums.size(); ++i) {
     measured[i]->row.sqnr_db = sums[i].sqnr_db();
     measured[i]->row.cosine = sums[i].cosine();
+  }
+  return elements;
+}
+
+}  // namespace
+
+absl::Status Measure(const Module& before, const Module& after,
+                     absl::Span<const CalibrationBatch> batches, const Backend& backend,
+                     std::vector<ReportedNode>* rows) {
+  std::vector<ReportedNode*> measured;
+  for (ReportedNode& row : *rows) {
+    const bool found = row.before != nullptr && row.after != nullptr;
+    if (found && IsFloatResult(*row.before) && IsFloatResult(*row.after)) measured.push_back(&row);
+  }
+  if (batches.empty()) return absl::OkStatus();
+  // The first part says how large results are.
+  int64_t at_a_time = kFirstNodes;
+  for (size_t from = 0; from < measured.size();) {
+    const auto some = absl::MakeConstSpan(measured).subspan(from, at_a_time);
+    WEFT_ASSIGN_OR_RETURN(const int64_t elements,
+                          MeasureSome(before, after, batches, backend, some));
+    from += some.size();
+    const int64_t each = std::max<int64_t>(1, elements / static_cast<int64_t>(some.size()));
+    at_a_time = std::max<int64_t>(1, kMaxElements / each);
   }
   return absl::OkStatus();
 }

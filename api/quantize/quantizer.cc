@@ -344,6 +344,9 @@ absl::StatusOr<QuantizedModel> Quantizer::Finish() {
   }
   QuantizedModel model;
   WEFT_ASSIGN_OR_RETURN(model.module, state_->WithStates());
+  // Weights that the session has packed would lie beside those of the sessions below.
+  state_->session.reset();
+  state_->prepared.reset();
   const std::unique_ptr<Module> exact = model.module->Clone();
   RemoveObserversAndNotes(*exact);
   if (state_->options.budget_db > 0) {

@@ -280,6 +280,7 @@ const std::vector<Layer>& Layers() {
        {"api", "api/version", "api/compiled_file", "api/compiled_program", "api/model_io",
         "api/program", "base", "graph/ir", "graph/ops", "graph/tensor", "graph/text"}},
       {"api/test_data", kAnyLibrary, With(With(kBelowApi, kApiRooms), {"api/model_io"})},
+      {"api/weights", kAnyLibrary, kBelowApi},
       {"api/calibration_data", kAnyLibrary, With(With(kBelowApi, kApiRooms), {"api/test_data"})},
       // The C interface: what needs no compiler, the rest, and a table without the rest.
       {"api/c/entries",

@@ -171,6 +171,28 @@ TEST(Quantizer, ConvolutionsStayCloseToFloat) {
   }
 }
 
+// Results are compared some at a time; none is left out.
+TEST(Quantizer, MeasuresEveryNode) {
+  std::string text = "func @main(%x: f32[4, 16]) {\n  %w = constant(dense<[";
+  for (int row = 0; row < 16; ++row) {
+    absl::StrAppend(&text, row == 0 ? "[" : ", [");
+    for (int k = 0; k < 16; ++k) {
+      absl::StrAppend(&text, k == 0 ? "" : ", ", (row * 7 + k * 3) % 11 - 5, ".0");
+    }
+    absl::StrAppend(&text, "]");
+  }
+  absl::StrAppend(&text, "]>) : f32[16, 16]\n  %0 = linear(%x, %w, none)\n");
+  for (int i = 1; i < 9; ++i) {
+    absl::StrAppend(&text, "  %t", i, " = tanh(%", i == 1 ? "0" : absl::StrCat("l", i - 1),
+                    ")\n  %l", i, " = linear(%t", i, ", %w, none)\n");
+  }
+  absl::StrAppend(&text, "  return %l8\n}");
+  const QuantizedModel model = Quantized(Parse(text), Batches({4, 16}, 2), OnReference("x86"));
+  ASSERT_NE(model.module, nullptr);
+  EXPECT_EQ(model.num_quantized(), 9);
+  for (const QuantizedNode& node : model.nodes) EXPECT_GT(node.sqnr_db, 5) << node.name;
+}
+
 // Integer products are exact: the sums of the float form are rounded, no more.
 TEST(Quantizer, IntegerProductsComputeTheSame) {
   const QuantizedModel model = Quantized(Mlp(), Batches({4, 16}, 4), OnReference("x86"));
@@ -210,6 +232,40 @@ TEST(Quantizer, WeightsAloneNeedNoCalibration) {
   const HostTensor fresh = Batches({3, 16}, 1)[0];
   const HostTensor exact = RunOn("reference", *Mlp(), "none", fresh);
   EXPECT_GT(SqnrDb(exact, RunOn("reference", *model->module, "none", fresh)), 35);
+}
+
+// Blocks with powers of two for scales, which the file and the text keep.
+TEST(Quantizer, MicroscalingFormatsComeNear) {
+  const HostTensor fresh = Batches({3, 16}, 1)[0];
+  const HostTensor exact = RunOn("reference", *Mlp(), "none", fresh);
+  for (const auto& [policy, least] : {std::pair("mxfp4", 12.0), std::pair("mxfp8", 24.0)}) {
+    auto quantizer = Quantizer::Create(Mlp(), OnReference(policy));
+    ASSERT_TRUE(quantizer.ok()) << quantizer.status();
+    EXPECT_FALSE(quantizer->needs_calibration());
+    const auto model = quantizer->Finish();
+    ASSERT_TRUE(model.ok()) << model.status();
+    const std::string text = PrintModule(*model->module);
+    EXPECT_THAT(text, HasSubstr("f8e8m0["));
+    const HostTensor got = RunOn("reference", *model->module, "none", fresh);
+    EXPECT_GT(SqnrDb(exact, got), least) << policy;
+    EXPECT_TRUE(got.BitEqual(RunOn("reference", *Parse(text), "none", fresh)));
+    EXPECT_GT(SqnrDb(got, RunOn("cpu", *model->module, "", fresh)), 100) << policy;
+  }
+}
+
+// A constant operand has no frequencies to weigh: it takes its extrema.
+TEST(Quantizer, EntropyLeavesConstantsTheirExtrema) {
+  const QuantizedModel model = Quantized(Parse(R"(
+func @main(%x: f32[4, 16]) {
+  %c = constant(splat<0.5>) : f32[4, 16]
+  %0 = add(%x, %c)
+  return %0
+})"),
+                                         Batches({4, 16}, 2), OnReference(R"(policy mine "adds"
+spec activation = i8 symmetric tensor entropy
+op add(activation, activation) -> activation where same_shape)"));
+  ASSERT_NE(model.module, nullptr);
+  EXPECT_EQ(model.num_quantized(), 1);
 }
 
 TEST(Quantizer, ResumedCalibrationEndsWithEqualBytes) {
