@@ -12,36 +12,11 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "api/backends.h"
+#include "api/compiled_check.h"
 
 namespace weft {
 
 class Module;
-
-// A part of a compiled file that was compared with its source.
-struct CheckedProduct {
-  // "plan" with interpreted kernels, or with "machine code"; "C++ source" beside a file, compiled;
-  // "module": a session ran the file's module, because the plan is for another target than the CPU.
-  std::string product;
-  std::string instruction_set;    // "" if it is not known.
-  std::vector<std::string> runs;  // The types of the inputs of each run: "f32[7, 784]".
-  double largest_error = 0;
-};
-
-struct CompiledCheck {
-  std::vector<CheckedProduct> products;
-  uint64_t seed = 0;  // Of the first run; each further run has the next one.
-  int refused = 0;    // Runs whose inputs the source refused.
-  // Instruction sets of plans that this machine cannot run.
-  std::vector<std::string> unchecked;
-  // The sizes of the inputs, the output and the elements that differ; "" if none do.
-  std::string difference;
-
-  // Runs of source and product whose results were compared.
-  int compared() const;
-  double largest_error() const;
-  // "4 runs of source and plan agree; the largest difference is 1.2e-07"
-  std::string ToString() const;
-};
 
 struct CompiledFileOptions {
   // Write the module beside its plan. Without it the file runs on its target alone, and tools that
@@ -114,14 +89,6 @@ absl::StatusOr<std::vector<std::string>> OpsOutsideRuntime(const std::string& pa
 // The kernels and routines that the file's plans for the CPU need, as text: a list that a runtime
 // can be built with (docs/deploy.md).
 absl::StatusOr<std::string> ListKernels(const std::string& path);
-
-// Runs `source` on the reference executor, and the plans of the file that was compiled from it, one
-// for each instruction set that this machine has, with interpreted kernels and with machine code,
-// on equal seeded inputs: several assignments of the symbols, plain and wide elements. Outputs and
-// new values of written inputs are compared within the tolerance for programs whose sums have
-// another order. Errors: a file that cannot be read, or nothing could be compared.
-absl::StatusOr<CompiledCheck> CheckCompiledFile(const Module& source, const Backend& backend,
-                                                const std::string& path, uint64_t seed = 0);
 
 }  // namespace weft
 

@@ -65,8 +65,10 @@ int64_t WeightBytes(const Node& node) {
   return bytes;
 }
 
-// Elements of results that are held at a time.
+// Elements of results that are held at a time, if that takes no more than so many parts: each
+// makes and runs both programs anew.
 constexpr int64_t kMaxElements = int64_t{1} << 24;
+constexpr int64_t kMaxParts = 4;
 constexpr int64_t kFirstNodes = 4;
 
 // Results of some nodes by batch. The session is gone afterwards: the weights of the two modules
@@ -166,7 +168,8 @@ absl::Status Measure(const Module& before, const Module& after,
                           MeasureSome(before, after, batches, backend, some));
     from += some.size();
     const int64_t each = std::max<int64_t>(1, elements / static_cast<int64_t>(some.size()));
-    at_a_time = std::max<int64_t>(1, kMaxElements / each);
+    const auto all = static_cast<int64_t>(measured.size());
+    at_a_time = std::max(kMaxElements / each, (all + kMaxParts - 1) / kMaxParts);
   }
   return absl::OkStatus();
 }

@@ -64,6 +64,7 @@ const std::vector<Layer>& Layers() {
       "lowering/plan_constants",
       "lowering/plan_facts",
       "lowering/plan_ops",
+      "lowering/failing_steps",
       "lowering/finish_kernel",
       "lowering/memory_plan",
       "lowering/place_intervals",
@@ -176,6 +177,9 @@ const std::vector<Layer>& Layers() {
        kAnyLibrary,
        {"base", "lowering/kernel", "lowering/plan", "lowering/plan_facts", "graph/sym",
         "graph/tensor", "graph/ir/attr", "graph/ir/op_schema"}},
+      {"lowering/failing_steps",
+       kAnyLibrary,
+       {"base", "lowering/kernel", "lowering/plan", "graph/sym", "graph/tensor"}},
       {"lowering/finish_kernel",
        kAnyLibrary,
        {"base", "lowering/kernel", "lowering/plan", "graph/sym", "graph/tensor"}},
@@ -241,7 +245,7 @@ const std::vector<Layer>& Layers() {
        {"base", "backends/cuda/device", "backends/cuda/driver", "backends/cuda/emit",
         "backends/runtime", "graph/ir", "graph/ir/attrs", "graph/ir/op_schema",
         "graph/ops/vision/resample", "graph/sym", "graph/tensor", "lowering/plan",
-        "lowering/plan_ops"}},
+        "lowering/plan_constants", "lowering/plan_ops"}},
       // A library of its own, which stands for the driver.
       {"backends/cuda/emulate", kAbseilOnly, {"backends/cuda/driver"}},
       {"backends/cuda",
@@ -271,8 +275,10 @@ const std::vector<Layer>& Layers() {
       // What stands on all rooms.
       {"api/model_io", kAnyLibrary, With(kBelowApi, kApiRooms)},
       {"api/compiled_program", kAnyLibrary, With(kBelowApi, {"api/runtime"})},
-      {"api/compiled_file", kAnyLibrary,
+      {"api/compiled_check", kAnyLibrary,
        With(With(kBelowApi, kApiRooms), {"api/runtime", "api/compiled_program", "api/model_io"})},
+      {"api/compiled_file", kAnyLibrary,
+       With(With(kBelowApi, kApiRooms), {"api/runtime", "api/compiled_check"})},
       {"api/program", kAnyLibrary, With(kBelowApi, kApiRooms)},
       // A header of other headers.
       {"api/weft",

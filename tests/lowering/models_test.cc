@@ -33,7 +33,7 @@ mobilenet_v2     97 kernels   53 library   0 copies  0 reference  96 in place
 bert             28 kernels   85 library   0 copies  0 reference  48 in place
 minilm           16 kernels   43 library   0 copies  0 reference  24 in place
 gpt2             26 kernels   61 library   0 copies  0 reference  26 in place
-llama           186 kernels  241 library   0 copies  0 reference  61 in place
+llama           125 kernels  241 library   0 copies 60 reference  61 in place
 mlp               0 kernels    2 library   0 copies  0 reference   0 in place
 dlrm             52 kernels    6 library   1 copies  0 reference   0 in place
 norm_chain        1 kernels    0 library   0 copies  0 reference   0 in place

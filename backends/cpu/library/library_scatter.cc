@@ -25,6 +25,8 @@ enum class Reduce { kNone, kAdd, kMul, kMax, kMin };
 
 using Sizes = std::vector<int64_t>;
 
+constexpr size_t kMaxLoops = 16;
+
 struct ScatterShape {
   Reduce reduce = Reduce::kNone;
   bool wide_index = false;  // i64, else i32.
@@ -68,7 +70,7 @@ template <size_t n, typename Row>
 void ForEachRow(const Sizes& loops, const std::array<const Sizes*, n>& strides, Row row) {
   std::array<int64_t, n> offsets = {};
   if (std::count(loops.begin(), loops.end(), 0) > 0) return;
-  Sizes at(loops.size());
+  std::array<int64_t, kMaxLoops> at = {};
   for (;;) {
     row(offsets);
     size_t d = loops.size() - 1;
@@ -420,6 +422,9 @@ LibraryCallOr MakeScatterCall(const LibraryStep& step, const LibraryContext& con
   // Without updates no index is looked at.
   if (std::count(shape.loops.begin(), shape.loops.end(), 0) > 0) shape.tuples.front() = 0;
   JoinLoops(&shape);
+  if (shape.loops.size() > kMaxLoops || shape.tuples.size() > kMaxLoops) {
+    return absl::UnimplementedError("updates of so many dims");
+  }
   if (!SetNarrow(step, context, &shape)) return absl::UnimplementedError("such updates");
   WEFT_ASSIGN_OR_RETURN(const Update update, UpdateOf(shape.reduce, self.dtype));
   return std::make_unique<ScatterCall>(std::move(shape), update, context.threads);

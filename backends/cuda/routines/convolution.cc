@@ -1,6 +1,7 @@
 #include "backends/cuda/routines/convolution.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -17,6 +18,7 @@
 #include "backends/cuda/routines/routine_code.h"
 #include "base/status_macros.h"
 #include "graph/ir/attrs.h"
+#include "lowering/plan_constants.h"
 
 namespace weft::cuda {
 namespace {
@@ -421,6 +423,16 @@ int BiasOf(const StepRequest& request) {
   return own > 2 && request.args[2].present() ? 2 : -1;
 }
 
+// True if the host knows that a weight is infinite or NaN.
+bool HasWeightsNotFinite(const StepRequest& request) {
+  const Buffer& buffer = request.plan.buffers[request.args[1].buffer];
+  if (buffer.kind != BufferKind::kConstant || request.plan.constants == nullptr) return false;
+  const auto found = request.plan.constants->by_number.find(buffer.index);
+  if (found == request.plan.constants->by_number.end()) return false;
+  const std::vector<double> values = found->second.tensor.ReadDoubles();
+  return !std::all_of(values.begin(), values.end(), [](double v) { return std::isfinite(v); });
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<StepCode>> MakeConvolution(const RoutineContext& context,
@@ -432,6 +444,10 @@ absl::StatusOr<std::unique_ptr<StepCode>> MakeConvolution(const RoutineContext& 
   }
   const Attrs attrs(request.step.schema, request.attrs);
   Making making{context, request, {}, {}, {}, BiasOf(request), attrs.Bool("transposed")};
+  // The op adds nothing where no pixel reaches; the kernels multiply a zero there.
+  if (making.transposed && HasWeightsNotFinite(request)) {
+    return absl::UnimplementedError("weights of a transposed convolution that are not finite");
+  }
   WEFT_ASSIGN_OR_RETURN(making.epilogue, MakeEpilogue(request, 1));
   WEFT_ASSIGN_OR_RETURN(making.sizes, SizesOf(attrs, x, request.args[1], y));
   if (making.bias >= 0) {

@@ -257,7 +257,7 @@ TEST(Quantizer, MicroscalingFormatsComeNear) {
 TEST(Quantizer, EntropyLeavesConstantsTheirExtrema) {
   const QuantizedModel model = Quantized(Parse(R"(
 func @main(%x: f32[4, 16]) {
-  %c = constant(splat<0.5>) : f32[4, 16]
+  %c = constant(dense<0.5>) : f32[4, 16]
   %0 = add(%x, %c)
   return %0
 })"),

@@ -286,6 +286,17 @@ TEST(CudaConvolution, ComputesTransposes) {
   }
 }
 
+// Nothing is added where no pixel reaches, also where the weight is infinite.
+TEST(CudaConvolution, LeavesHolesOfTransposesFree) {
+  EmulatedProgram program(R"(
+    func @main(%x: f32[1, 1, 3, 3]) -> f32[1, 1, 7, 7] {
+      %w = constant(dense<[[[[1.0, inf, 2.0], [3.0, 4.0, 5.0], [nan, 6.0, 7.0]]]]>) : f32[1, 1, 3, 3]
+      %0 = convolution(%x, %w, none, stride=[2, 2], padding=[0, 0], dilation=[1, 1], transposed=true)
+      return %0
+    })");
+  program.ExpectAsReference({Ramp({1, 1, 3, 3})});
+}
+
 // Several tiles down and across, and sums of parts.
 TEST(CudaConvolution, DividesProducts) {
   ExpectConvolves({{1, 64, 5, 4},
