@@ -112,7 +112,11 @@ void MoveElements(const UpdateRow& row, Reduce /*reduce*/, const void* updates, 
 }
 template <typename T>
 void CombineElements(const UpdateRow& row, Reduce reduce, const void* updates, void* result) {
-  ForEachElement<T>(row, updates, result, [reduce](T* y, T x) { *y = Combined(reduce, *y, x); });
+  if (reduce == Reduce::kAdd) {
+    ForEachElement<T>(row, updates, result, [](T* y, T x) { *y = Combined(Reduce::kAdd, *y, x); });
+  } else {
+    ForEachElement<T>(row, updates, result, [reduce](T* y, T x) { *y = Combined(reduce, *y, x); });
+  }
 }
 
 class ScatterCall : public LibraryCall {
@@ -158,10 +162,11 @@ class ScatterCall : public LibraryCall {
     const int64_t row = s_.tuples.back(), stride = s_.tuple_strides.back();
     bool wrong = false;
     ForEachRow<1>(s_.tuples, {&s_.tuple_strides}, [&](const auto& offsets) {
-      std::fill_n(places, row, 0);
-      for (size_t k = 0; k < s_.bounds.size(); ++k) {
-        const Index* column = indices + offsets[0] + static_cast<int64_t>(k) * s_.index_stride;
-        wrong |= AddPlaces(column, row, stride, k, places);
+      const Index* column = indices + offsets[0];
+      if (s_.bounds.empty()) std::fill_n(places, row, 0);
+      for (size_t k = 0; k < s_.bounds.size(); ++k, column += s_.index_stride) {
+        wrong |= k == 0 ? AddPlaces<true>(column, row, stride, k, places)
+                        : AddPlaces<false>(column, row, stride, k, places);
       }
       places += row;
     });
@@ -169,7 +174,7 @@ class ScatterCall : public LibraryCall {
   }
 
   // True if an index is not in [-bound, bound).
-  template <typename Index>
+  template <bool kFirst, typename Index>
   bool AddPlaces(const Index* indices, int64_t count, int64_t stride, size_t k,
                  int64_t* places) const {
     const int64_t bound = s_.bounds[k], step = s_.bound_strides[k];
@@ -179,8 +184,9 @@ class ScatterCall : public LibraryCall {
       const auto bits = static_cast<uint64_t>(index);
       const auto size = static_cast<uint64_t>(bound);
       signs |= (bits + size) | (size - 1 - bits);
-      places[i] += static_cast<int64_t>(static_cast<uint64_t>(index < 0 ? bits + size : bits) *
-                                        static_cast<uint64_t>(step));
+      const auto place =
+          static_cast<int64_t>((index < 0 ? bits + size : bits) * static_cast<uint64_t>(step));
+      places[i] = kFirst ? place : places[i] + place;
     }
     return signs >> 63 != 0;
   }
