@@ -220,6 +220,15 @@ TEST(Scatter, ReadsViews) {
                   {self, Indices(DType::kI64, {6, 7, 4}, 9), Noise(DType::kF32, {4, 14, 6}, 2, 5)},
                   {1e-5, 1e-6});
     ExpectRoutine(with(R"(
+        func @main(%x: f32[4, 9, 6], %i: i64[5, 9, 6], %u: f32[5, 6, 9]) -> f32[4, 9, 6] {
+          %0 = permute(%u, dims=[0, 2, 1])
+          %y = scatter(%x, %i, %0, dim=0, reduce="R")
+          return %y
+        })"),
+                  "scatter",
+                  {self, Indices(DType::kI64, {5, 9, 6}, 4), Noise(DType::kF32, {5, 6, 9}, 2, 5)},
+                  {1e-5, 1e-6});
+    ExpectRoutine(with(R"(
         func @main(%x: f32[4, 9, 6], %i: i64[2, 5], %u: f32[6, 5]) -> f32[4, 9, 6] {
           %0 = permute(%i, dims=[1, 0])
           %1 = permute(%u, dims=[1, 0])

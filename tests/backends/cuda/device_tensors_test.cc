@@ -287,16 +287,18 @@ TEST(DeviceTensors, AnErrorOfDataLeavesThemAsTheyWere) {
   EXPECT_THAT(session.state("p")->ReadDoubles(), ElementsAre(-1, -2, -3));
 }
 
-// Keys and values of a token are put at its position. A wrong position is found by the first of
-// the two, before anything is written, and also before kernels behind it write.
+// Keys and values of tokens are put at their positions, by each of the ways that there are for one,
+// some and many. A wrong position is found by the first of the two updates, before anything is
+// written, and also before kernels behind it write.
 TEST(DeviceTensors, CachesAreUpdatedInPlace) {
   constexpr char kText[] = R"(
-    func @main(%k: f32[2, 40, 3] {param="k", initial=dense<0.0>},
-               %v: f32[2, 40, 3] {param="v", initial=dense<0.0>},
-               %n: f32[3] {param="n", initial=dense<0.0>}, %i: i64[1], %x: f32[2, 1, 3])
-        -> (f32[2, 40, 3] {writes=%k}, f32[2, 40, 3] {writes=%v}, f32[3] {writes=%n}) {
-      %0 = reshape(%i, size=[1, 1, 1])
-      %at = expand(%0, size=[2, 1, 3])
+    func @main(%k: f32[2, 400, 3] {param="k", initial=dense<0.0>},
+               %v: f32[2, 400, 3] {param="v", initial=dense<0.0>},
+               %n: f32[3] {param="n", initial=dense<0.0>}, %i: i64[t], %x: f32[2, t, 3])
+        -> (f32[2, 400, 3] {writes=%k}, f32[2, 400, 3] {writes=%v}, f32[3] {writes=%n})
+        where 1 <= t {
+      %0 = reshape(%i, size=[1, t, 1])
+      %at = expand(%0, size=[2, t, 3])
       %1 = scatter(%k, %at, %x, dim=1)
       %7 = neg(%x)
       %2 = scatter(%v, %at, %7, dim=1)
@@ -307,28 +309,36 @@ TEST(DeviceTensors, CachesAreUpdatedInPlace) {
       return %1, %2, %5
     })";
   Session session = Make(kText);
-  const auto run = [&](double at, double value) {
+  const auto run = [&](const std::vector<double>& at, double value) {
+    const auto t = static_cast<int64_t>(at.size());
     const HostTensor x =
-        HostTensor::FromDoubles(DType::kF32, {2, 1, 3}, std::vector<double>(6, value));
+        HostTensor::FromDoubles(DType::kF32, {2, t, 3}, std::vector<double>(6 * t, value));
     const absl::Status status =
         session
             .RunOnDevice({DeviceTensor(), DeviceTensor(), DeviceTensor(),
-                          OnDevice(session, Ints({1}, {at})), OnDevice(session, x)})
+                          OnDevice(session, Ints({t}, at)), OnDevice(session, x)})
             .status();
     EXPECT_EQ(Count(session, "in_place_writes"), 3);
     return status;
   };
-  ASSERT_TRUE(run(0, 1).ok());
-  ASSERT_TRUE(run(39, 2).ok());
-  ASSERT_TRUE(run(-1, 3).ok());
-  for (int i = 0; i < 2; ++i) EXPECT_EQ(run(40, 9).code(), absl::StatusCode::kOutOfRange);
-  const std::vector<double> keys = session.state("k")->ReadDoubles();
-  const std::vector<double> values = session.state("v")->ReadDoubles();
-  EXPECT_EQ(keys[0], 1);
-  EXPECT_EQ(keys[39 * 3], 3);
-  EXPECT_EQ(values[79 * 3 + 2], -3);
-  EXPECT_EQ(std::count(keys.begin(), keys.end(), 0), 38 * 6);
-  EXPECT_THAT(session.state("n")->ReadDoubles(), ElementsAre(3, 3, 3));
+  const auto state = [&](const char* name) { return session.state(name)->ReadDoubles(); };
+  double sum = 0;
+  for (const int64_t tokens : {1, 20, 300}) {
+    std::vector<double> at(tokens);
+    for (int64_t i = 0; i < tokens; ++i) at[i] = static_cast<double>(i) - 1;
+    at[0] = 0;
+    sum += static_cast<double>(tokens);
+    ASSERT_TRUE(run(at, static_cast<double>(tokens)).ok());
+    const std::vector<double> keys = state("k"), values = state("v");
+    EXPECT_EQ(std::count(keys.begin(), keys.end(), tokens), 6 * std::max<int64_t>(1, tokens - 1));
+    EXPECT_EQ(std::count(values.begin(), values.end(), -tokens),
+              6 * std::max<int64_t>(1, tokens - 1));
+    at.back() = 400;
+    for (int i = 0; i < 2; ++i) EXPECT_EQ(run(at, 9).code(), absl::StatusCode::kOutOfRange);
+    EXPECT_EQ(state("k"), keys);
+    EXPECT_EQ(state("v"), values);
+    EXPECT_THAT(state("n"), ElementsAre(sum, sum, sum));
+  }
 }
 
 TEST(DeviceTensors, OutliveTheSessionAndAreSharedByOthers) {
