@@ -329,12 +329,19 @@ TEST(DeviceTensors, CachesAreUpdatedInPlace) {
     at[0] = 0;
     sum += static_cast<double>(tokens);
     ASSERT_TRUE(run(at, static_cast<double>(tokens)).ok());
-    const std::vector<double> keys = state("k"), values = state("v");
+    std::vector<double> keys = state("k"), values = state("v");
     EXPECT_EQ(std::count(keys.begin(), keys.end(), tokens), 6 * std::max<int64_t>(1, tokens - 1));
     EXPECT_EQ(std::count(values.begin(), values.end(), -tokens),
               6 * std::max<int64_t>(1, tokens - 1));
     at.back() = 400;
     for (int i = 0; i < 2; ++i) EXPECT_EQ(run(at, 9).code(), absl::StatusCode::kOutOfRange);
+    // Another run shows what is on the device.
+    ASSERT_TRUE(run(std::vector<double>(tokens, 399), 5).ok());
+    sum += static_cast<double>(tokens);
+    for (const int64_t last : {399 * 3, 799 * 3}) {
+      std::fill_n(keys.begin() + last, 3, 5);
+      std::fill_n(values.begin() + last, 3, -5);
+    }
     EXPECT_EQ(state("k"), keys);
     EXPECT_EQ(state("v"), values);
     EXPECT_THAT(state("n"), ElementsAre(sum, sum, sum));

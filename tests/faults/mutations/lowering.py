@@ -40,7 +40,7 @@ MUTATIONS = [
      "if (last_failure_ > touch.first_write || ", "if (",
      "an input is written over by a run that fails"),
     ("write-back-fails-in-the-middle", "lowering/write_backs.cc",
-     "(last_failure_ == touch.first_write && !checks_first)", "false",
+     "(last_failure_ == touch.first_write && !checks_first)", "(!checks_first && last_failure_ < 0)",
      "an input is written over by a step that fails"),
     ("write-back-reads-elsewhere", "lowering/write_backs.cc",
      "         load.access->strides == store.access->strides;", "         true;",
