@@ -150,28 +150,15 @@ const char* JoinText(ScatterReduce reduce) {
   return "";
 }
 
-// Elements that are only moved keep their bits.
-DType UnsignedLike(DType dtype) {
-  switch (DTypeBits(dtype)) {
-    case 8:
-      return DType::kU8;
-    case 16:
-      return DType::kU16;
-    case 32:
-      return DType::kU32;
-    default:
-      return DType::kU64;
-  }
-}
-
 }  // namespace
 
 std::string ScatterUnit(ScatterReduce reduce, DType dtype, DType index) {
   const bool moves = reduce == ScatterReduce::kNone;
-  return absl::StrReplaceAll(absl::StrCat(Prelude(), kKernels, moves ? kLast : "", kJoin, kFew),
-                             {{"TYPE", MemoryType(moves ? UnsignedLike(dtype) : dtype)},
-                              {"INDEX", MemoryType(index)},
-                              {"JOIN", JoinText(reduce)}});
+  // Elements that are only moved keep their bits.
+  const std::string type = moves ? absl::StrCat("u", DTypeBits(dtype)) : MemoryType(dtype);
+  return absl::StrReplaceAll(
+      absl::StrCat(Prelude(), kKernels, moves ? kLast : "", kJoin, kFew),
+      {{"TYPE", type}, {"INDEX", MemoryType(index)}, {"JOIN", JoinText(reduce)}});
 }
 
 }  // namespace weft::cuda
