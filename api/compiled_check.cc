@@ -47,7 +47,7 @@ absl::StatusOr<Runner> RunnerOfSession(std::unique_ptr<Module> module, const Bac
   });
 }
 
-// What is compared with the source.
+// A form of the file that is compared with the source.
 struct Product {
   CheckedProduct checked;
   Runner run;

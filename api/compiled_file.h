@@ -74,8 +74,8 @@ absl::StatusOr<std::string> WriteCompiledSource(Module& module, const Backend& b
 // Copies a .weftb file without its machine code.
 absl::Status StripMachineCode(const std::string& from, const std::string& path);
 
-// What a .weftb file, or the one in a shared object, says of itself, for people: its version and
-// origin, plans, state, and what was compared.
+// A text for people about a .weftb file, or the one in a shared object: its version and origin, its
+// plans and state, and the comparisons with its source.
 absl::StatusOr<std::string> DescribeCompiledFile(const std::string& path);
 
 // A hash of the module's text. Equal modules have equal hashes in every process.

@@ -15,7 +15,7 @@ class Module;
 struct WeightsReport {
   // Parameters that the file has values for.
   int64_t parameters = 0;
-  // Of these, those that became numbers in blocks.
+  // Parameters among them that became numbers in blocks.
   int64_t quantized = 0;
   // Tensors of the file that are no parameters.
   std::vector<std::string> unused;

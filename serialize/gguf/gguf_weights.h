@@ -29,7 +29,7 @@ absl::StatusOr<std::vector<WeightName>> ParseWeightNames(absl::string_view text)
 
 struct LoadedWeights {
   int64_t parameters = 0;
-  // Of these, those that became numbers in blocks.
+  // Parameters among them that became numbers in blocks.
   int64_t quantized = 0;
   // Tensors that stand for no parameter.
   std::vector<std::string> unused;

@@ -180,7 +180,7 @@ TEST(WriteBacks, OtherIndicesMayFail) {
               HasSubstr("may fail when an input is written over"));
 }
 
-// What is scattered is read from the memory that is updated.
+// The updates are read from the memory that is updated.
 TEST(WriteBacks, UpdatesFromTheSameMemoryAreNotInPlace) {
   const Edited plan(R"(
     func @main(%k: f32[8, 4], %i: i64[1]) -> (f32[8, 4] {writes=%k}) {

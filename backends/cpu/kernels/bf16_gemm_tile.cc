@@ -25,7 +25,7 @@ inline __m512i PairAt(const uint16_t* row, int64_t at) {
   return _mm512_set1_epi32(pair);
 }
 
-// What a tap prefetches, evenly with its pairs.
+// The memory that a tap prefetches, evenly with its pairs.
 struct Ahead {
   const char* from = nullptr;
   int64_t step = 0;

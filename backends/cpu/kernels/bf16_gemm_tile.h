@@ -33,7 +33,7 @@ struct Bf16Panel {
   int64_t columns = 0;
   const float* bias = nullptr;  // Whole vectors of columns; null: none.
 
-  // What becomes of the sums, in this order: the addend, the clamp, the stages. Results that are
+  // Sums are finished in this order: the addend, the clamp, the stages. Results that are
   // not wide are bf16, and so are the operands; the sum and what each of these gives are rounded
   // then. Otherwise all are f32.
   bool wide = false;

@@ -134,7 +134,7 @@ absl::Status FollowOf(const std::vector<DnnPostOp>& post_ops, const DnnTensor& y
   return follow->stages.size() <= kMostStages ? absl::OkStatus() : None("so many functions");
 }
 
-// What the kernels read and give.
+// The element types that the kernels read and give.
 enum class GemmForm {
   kNone,
   kF32,

@@ -232,7 +232,7 @@ class ScatterCall : public LibraryCall {
   int64_t places_at_ = 0, self_at_ = 0, updates_at_ = 0;
 };
 
-// Of a dense tensor.
+// The strides of a dense tensor.
 Sizes StridesOf(const RunView& view) {
   Sizes strides(view.rank());
   int64_t stride = 1;

@@ -91,7 +91,7 @@ std::vector<std::string> MissingOps(const Plan& plan) {
 
 namespace {
 
-// What one run at a time uses: memory, code for sizes.
+// Memory and code for sizes that one run at a time uses.
 struct Lane {
   explicit Lane(const StepEvaluator* evaluator) : runtime(device, launcher, evaluator) {}
 

@@ -41,7 +41,7 @@ void WriteTruncated(const std::vector<double>& values, HostTensor* out) {
   Write(ints, out);
 }
 
-// Of floats of a byte.
+// For floats of a byte.
 void WriteSaturated(const std::vector<double>& values, HostTensor* out) {
   uint8_t* bytes = out->data<uint8_t>();
   for (size_t i = 0; i < values.size(); ++i) {

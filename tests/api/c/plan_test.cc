@@ -263,7 +263,7 @@ TEST(WeftPlanTest, AProfileHasTheSteps) {
   ASSERT_FINE(Weft().profile_stop(profile, nullptr));
 }
 
-// What is not compiled in begins with the model's value, and can be exchanged.
+// State that is not compiled in begins with the model's value, and can be exchanged.
 TEST(WeftPlanTest, StateBeginsWithItsInitialValue) {
   constexpr char kCounter[] = R"(
 func @main(%w: f32[2] {param="w", initial=@w}, %sum: f32[2] {param="sum", initial=@start},

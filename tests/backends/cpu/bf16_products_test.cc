@@ -203,7 +203,7 @@ class Bf16Depthwise : public testing::TestWithParam<Product> {};
 TEST_P(Bf16Depthwise, HaveTheBitsOfTheReference) {
   const std::vector<HostTensor> inputs = InputsOf(GetParam());
   for (const std::string epilogue : kEpilogues) {
-    // What is more than a clamp is a kernel behind it.
+    // A function that is more than a clamp is a kernel behind it.
     const bool clamps = absl::StrContains(epilogue, "%z = relu(%y)") ||
                         absl::StrContains(epilogue, "%z = hardtanh(%y");
     for (const int threads : {1, 3}) {
