@@ -81,14 +81,10 @@ namespace {
 
 class OpStepEvaluator : public StepEvaluator {
  public:
-  absl::StatusOr<std::vector<HostTensor>> Evaluate(const Step& step, const AttrList* attrs,
-                                                   absl::Span<const HostTensor> operands,
-                                                   std::vector<Type> types,
-                                                   RegionRunner run_region) const override {
-    if (step.kind != StepKind::kControl) return EvaluateStep(step, attrs, operands);
-    EvalContext context(*step.op, attrs, operands, std::move(types), run_region);
-    WEFT_RETURN_IF_ERROR(step.op->eval()(context));
-    return context.TakeOutputs();
+  absl::StatusOr<std::vector<HostTensor>> Evaluate(
+      const Step& step, const AttrList* attrs,
+      absl::Span<const HostTensor> operands) const override {
+    return EvaluateStep(step, attrs, operands);
   }
 
   bool DependsOnData(const Step& step) const override {

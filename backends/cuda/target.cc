@@ -22,6 +22,12 @@ target cuda {
     result_dtypes = [f32, f16, bf16, f64]
     strided = [0, 1, 2, result]
   }
+  routine integer_matmul {
+    ops = [matmul, linear]
+    dtypes = [i32, i64, u32, u64]
+    strided = [0, 1, 2, result]
+    contract = "bit-exact"
+  }
   routine attention {
     ops = [scaled_dot_product_attention]
     dtypes = [f32, f16, bf16]
@@ -36,6 +42,16 @@ target cuda {
     strided = [0, 1, 2, result]
     channel_dim = 1
     prefers_channels_last = true
+  }
+  routine integer_convolution {
+    ops = [convolution]
+    dtypes = [i32, i64, u32, u64]
+    min_rank = 3
+    max_rank = 5
+    strided = [0, 1, 2, result]
+    channel_dim = 1
+    prefers_channels_last = true
+    contract = "bit-exact"
   }
   routine pooling {
     ops = [max_pool, avg_pool]

@@ -7,6 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "backends/reference/memory.h"
 #include "backends/reference/node_profile.h"
+#include "backends/runtime/run_input.h"
 #include "backends/runtime/symbol_env.h"
 #include "base/annotate.h"
 #include "base/out_of_memory.h"

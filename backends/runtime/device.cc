@@ -1,9 +1,18 @@
 #include "backends/runtime/device.h"
 
 #include "backends/runtime/host_memory.h"
+#include "base/host_buffer.h"
 #include "base/status_macros.h"
 
 namespace weft {
+
+absl::Status Device::Copy(char* to, const char* from, int64_t bytes) {
+  const std::shared_ptr<HostBuffer> staged =
+      AllocateHost(bytes, profiler::MemoryCategory::kTemporary);
+  if (staged == nullptr) return absl::ResourceExhaustedError("no memory for a copy");
+  WEFT_RETURN_IF_ERROR(CopyOut(staged->data(), from, bytes));
+  return CopyIn(to, staged->data(), bytes);
+}
 
 std::shared_ptr<HostBuffer> Device::AllocateHost(int64_t bytes, profiler::MemoryCategory category) {
   return AllocateAligned(bytes, category);

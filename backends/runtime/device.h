@@ -69,6 +69,10 @@ class Device {
   virtual absl::Status CopyOutLater(void* to, const char* from, int64_t bytes) {
     return CopyOut(to, from, bytes);
   }
+  // True if memory may be freed while work that was submitted before uses it.
+  virtual bool frees_in_order() const { return false; }
+  // Copies within the device.
+  virtual absl::Status Copy(char* to, const char* from, int64_t bytes);
   // Host memory for copies from the device; as AllocateAligned (host_memory.h), unless the device
   // copies faster to other memory. It may outlive the device.
   virtual std::shared_ptr<HostBuffer> AllocateHost(int64_t bytes,

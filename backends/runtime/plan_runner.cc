@@ -86,9 +86,12 @@ absl::Status PlanRunner::RunAll(absl::Span<const RunInput> inputs,
     status = kept_ == nullptr ? FinishOutput(n, &(*outputs)[i]) : FinishKept(n);
   }
   if (status.ok() && !nested_) status = runtime_.launcher.EndRun();
-  // Submitted work uses the inputs and outputs, so it is waited for even if a step failed.
-  const absl::Status end = runtime_.device.Wait();
-  if (status.ok()) status = end;
+  // Submitted work uses the inputs and outputs, so it is waited for even if a step failed; behind a
+  // nested plan on the device only if its memory could not be freed before.
+  if (!nested_ || kept_ == nullptr || !runtime_.device.frees_in_order()) {
+    const absl::Status end = runtime_.device.Wait();
+    if (status.ok()) status = end;
+  }
   if (observer != nullptr && status.ok()) status = observer->EndRun(plan_, *outputs);
   for (HostTensor& tensor : tensors_) {
     if (tensor.valid()) tensor = HostTensor();
@@ -273,6 +276,7 @@ absl::Status PlanRunner::RunPrepared(const Step& step, PreparedStep& prepared) {
     DescribeForProfile(plan_, step, env(), runtime_.evaluator, &prepared);
   }
   const DeviceSpan span(runtime_.device, prepared.profile_name, prepared.profile_description.id());
+  if (step.kind == StepKind::kControl) return RunControl(step, prepared);
   return prepared.code == nullptr ? EvaluateOnHost(step, prepared) : Launch(step, prepared);
 }
 

@@ -34,6 +34,8 @@
 
 namespace weft {
 
+class TensorMemory;
+
 class PlanRunner {
  public:
   // `plan` and `runtime` outlive it. `nested`: the plan is a region of another plan's step.
@@ -168,7 +170,17 @@ class PlanRunner {
   }
   const SymbolEnv& env() const { return dynamic_env_ ? *dynamic_env_ : current_->env; }
 
+  // --- Control flow (plan_runner_control.cc) ---------------------------------------------
+  // True if tensors of control flow lie on the host.
+  bool NestsOnHost() const { return host_visible_ || runtime_.observer != nullptr; }
+  absl::Status RunControl(const Step& step, const PreparedStep& prepared);
+  absl::StatusOr<DeviceTensor> ControlOperand(const RunView& view, TensorMemory& memory);
+  absl::Status RunRegion(absl::Span<const DeviceTensor> inputs, const SymbolEnv& outer,
+                         std::vector<DeviceTensor>* outputs);
+
   // --- Outputs that stay on the device (plan_runner_kept.cc) -----------------------------
+  absl::Status RunKept(absl::Span<const DeviceTensor> inputs, const SymbolEnv* outer,
+                       std::vector<DeviceTensor>* outputs);
   absl::Status SetKept(int i);
   absl::Status FinishKept(int i);
   absl::StatusOr<DeviceTensor> NewTensor(int output, absl::Span<const int64_t> dims);
@@ -208,10 +220,13 @@ class PlanRunner {
   // --- On host tensors (plan_runner_host.cc) ---------------------------------------------
   absl::Status EvaluateOnHost(const Step& step, const PreparedStep& prepared);
   absl::StatusOr<std::vector<HostTensor>> Evaluate(const Step& step, const PreparedStep& prepared);
+  // Checks a result of a step without code against its type, which may give symbols their values,
+  // and stores it.
+  absl::Status StoreResult(const Step& step, size_t i, const DeviceTensor& tensor);
   // A view of the device's memory if it is host-visible, else a copy of it.
   absl::StatusOr<HostTensor> Read(const RunView& view);
-  absl::Status Write(const View& view, const HostTensor& tensor);
-  absl::Status CopyTo(const HostTensor& tensor, const RunView& to);
+  absl::Status Write(const View& view, const DeviceTensor& tensor);
+  absl::Status CopyTo(const DeviceTensor& tensor, const RunView& to);
   // Launches a copy that PrepareCopy made.
   absl::Status LaunchCopy(PreparedStep& copy, void* from, void* to);
 

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "backends/runtime/plan_runner.h"
+#include "backends/runtime/tensor_memory.h"
 #include "base/status_macros.h"
 
 namespace weft {
@@ -54,24 +55,28 @@ absl::Status PlanRunner::EvaluateOnHost(const Step& step, const PreparedStep& pr
         absl::StrCat("gave ", results.size(), " results instead of ", step.results.size()));
   }
   for (size_t i = 0; i < step.results.size(); ++i) {
-    const View& view = step.results[i];
-    if (!view.present() && !view.type.is_symint()) continue;
-    if (!results[i].valid()) {
-      return absl::InternalError(absl::StrCat("result ", i, " is missing"));
-    }
-    absl::Status status =
-        dynamic_env_ ? dynamic_env_->Unify(view.type, results[i]) : absl::OkStatus();
-    if (!status.ok()) {
-      const std::string message =
-          absl::StrCat("result ", i, " contradicts its type: ", status.message());
-      // Data-dependent sizes may break a condition.
-      if (runtime_.evaluator->DependsOnData(step)) return absl::InvalidArgumentError(message);
-      return absl::InternalError(message);
-    }
-    WEFT_RETURN_IF_ERROR(CheckOpenConditions());
-    if (view.present()) WEFT_RETURN_IF_ERROR(Write(view, results[i]));
+    WEFT_RETURN_IF_ERROR(StoreResult(step, i, results[i]));
   }
   return absl::OkStatus();
+}
+
+absl::Status PlanRunner::StoreResult(const Step& step, size_t i, const DeviceTensor& tensor) {
+  const View& view = step.results[i];
+  if (!view.present() && !view.type.is_symint()) return absl::OkStatus();
+  if (!tensor.valid()) return absl::InternalError(absl::StrCat("result ", i, " is missing"));
+  const absl::Status status =
+      dynamic_env_ ? dynamic_env_->Unify(view.type, tensor) : absl::OkStatus();
+  if (!status.ok()) {
+    const std::string message =
+        absl::StrCat("result ", i, " contradicts its type: ", status.message());
+    // Data-dependent sizes may break a condition.
+    if (step.kind == StepKind::kControl || runtime_.evaluator->DependsOnData(step)) {
+      return absl::InvalidArgumentError(message);
+    }
+    return absl::InternalError(message);
+  }
+  WEFT_RETURN_IF_ERROR(CheckOpenConditions());
+  return view.present() ? Write(view, tensor) : absl::OkStatus();
 }
 
 absl::StatusOr<std::vector<HostTensor>> PlanRunner::Evaluate(const Step& step,
@@ -84,20 +89,10 @@ absl::StatusOr<std::vector<HostTensor>> PlanRunner::Evaluate(const Step& step,
     WEFT_ASSIGN_OR_RETURN(HostTensor operand, Read(arg));
     operands.push_back(std::move(operand));
   }
-  std::vector<Type> types;
-  for (const View& view : step.results) {
-    types.push_back(view.type.Substitute([&](SymInt s) { return env().Replacement(s); }));
-  }
-  auto& regions = regions_[&step - plan_.steps.data()];
-  const auto run_region = [&](int region, absl::Span<const HostTensor> inputs,
-                              std::vector<HostTensor>* outputs) {
-    outputs->clear();
-    return regions[region]->RunNested(inputs, &env(), outputs);
-  };
-  return runtime_.evaluator->Evaluate(step, prepared.attrs, operands, std::move(types), run_region);
+  return runtime_.evaluator->Evaluate(step, prepared.attrs, operands);
 }
 
-absl::Status PlanRunner::Write(const View& view, const HostTensor& tensor) {
+absl::Status PlanRunner::Write(const View& view, const DeviceTensor& tensor) {
   if (!IsKnown(view, env())) return absl::InternalError("a result's size has no value");
   const RunView to = MakeRunView(view, env());
   if (tensor.dims() != absl::MakeConstSpan(to.dims) || tensor.dtype() != to.dtype) {
@@ -105,29 +100,22 @@ absl::Status PlanRunner::Write(const View& view, const HostTensor& tensor) {
         absl::StrCat("a result of ", tensor.type().ToString(), " contradicts its type"));
   }
   WEFT_RETURN_IF_ERROR(Ensure(to.buffer));
-  return CopyTo(tensor.Contiguous(), to);
+  return CopyTo(tensor.on_host() ? DeviceTensor(tensor.host().Contiguous()) : tensor, to);
 }
 
 // Copies `tensor`, which must be dense.
-absl::Status PlanRunner::CopyTo(const HostTensor& tensor, const RunView& to) {
+absl::Status PlanRunner::CopyTo(const DeviceTensor& tensor, const RunView& to) {
   if (tensor.numel() == 0) return absl::OkStatus();
-  if (to.dense()) {
-    if (!host_visible_) return runtime_.device.CopyIn(At(to), tensor.raw(), tensor.bytes());
-    std::memcpy(At(to), tensor.raw(), tensor.bytes());
-    return absl::OkStatus();
-  }
+  TensorMemory memory(runtime_, host_visible_);
+  if (to.dense()) return memory.CopyTo(tensor, At(to));
   WEFT_ASSIGN_OR_RETURN(const std::unique_ptr<PreparedStep> copy,
                         PrepareCopy(DenseView(to.dtype, to.dims), to));
   if (copy == nullptr) return absl::UnimplementedError("the device cannot copy to these strides");
-  void* from = tensor.raw();
-  std::unique_ptr<DeviceMemory> staged;
-  if (!host_visible_) {
-    WEFT_ASSIGN_OR_RETURN(
-        staged, runtime_.device.Allocate(tensor.bytes(), profiler::MemoryCategory::kTemporary));
-    WEFT_RETURN_IF_ERROR(runtime_.device.CopyIn(staged->data(), tensor.raw(), tensor.bytes()));
-    from = staged->data();
+  DeviceTensor staged = tensor;
+  if (tensor.on_host() && !host_visible_) {
+    WEFT_ASSIGN_OR_RETURN(staged, runtime_.ToDevice(tensor.host()));
   }
-  WEFT_RETURN_IF_ERROR(LaunchCopy(*copy, from, At(to)));
+  WEFT_RETURN_IF_ERROR(LaunchCopy(*copy, TensorMemory::AddressOf(staged), At(to)));
   return runtime_.device.Wait();
 }
 

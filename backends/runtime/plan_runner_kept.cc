@@ -23,15 +23,22 @@ absl::Status PlanRunner::RunOnDevice(absl::Span<const DeviceTensor> inputs,
         i < plan_.inputs.size() ? InputName(static_cast<int>(i)) : absl::StrCat("input ", i);
     return absl::InvalidArgumentError(absl::StrCat(name, " is in the memory of another device"));
   }
-  std::vector<HostTensor> none;
   donated_ = &donated;
-  kept_ = outputs;
-  outputs->assign(plan_.outputs.size(), DeviceTensor());
+  outputs->clear();
   runtime_.stats.in_place_writes = 0;
-  run_inputs_.assign(inputs.begin(), inputs.end());
-  const absl::Status status = RunAll(run_inputs_, {}, nullptr, &none);
-  kept_ = nullptr;
+  const absl::Status status = RunKept(inputs, nullptr, outputs);
   donated_ = nullptr;
+  return status;
+}
+
+absl::Status PlanRunner::RunKept(absl::Span<const DeviceTensor> inputs, const SymbolEnv* outer,
+                                 std::vector<DeviceTensor>* outputs) {
+  std::vector<HostTensor> none;
+  kept_ = outputs;
+  outputs->resize(plan_.outputs.size());
+  run_inputs_.assign(inputs.begin(), inputs.end());
+  const absl::Status status = RunAll(run_inputs_, {}, outer, &none);
+  kept_ = nullptr;
   if (!status.ok()) outputs->clear();
   return status;
 }
@@ -46,10 +53,19 @@ absl::StatusOr<DeviceTensor> PlanRunner::NewTensor(int output, absl::Span<const 
 }
 
 absl::Status PlanRunner::SetKept(int i) {
+  DeviceTensor& output = (*kept_)[i];
   const auto& dims = current_->output_dims[i];
-  if (!dims || !IsDirect(i)) return absl::OkStatus();
-  WEFT_ASSIGN_OR_RETURN((*kept_)[i], NewTensor(i, *dims));
-  base_[plan_.output_views[i].buffer] = (*kept_)[i].device_address();
+  if (!dims || !IsDirect(i)) {
+    output = DeviceTensor();
+    return absl::OkStatus();
+  }
+  const bool fits = output.valid() && !output.on_host() &&
+                    output.dtype() == plan_.outputs[i].dtype() &&
+                    output.dims() == absl::MakeConstSpan(*dims);
+  if (!fits) {
+    WEFT_ASSIGN_OR_RETURN(output, NewTensor(i, *dims));
+  }
+  base_[plan_.output_views[i].buffer] = output.device_address();
   return absl::OkStatus();
 }
 

@@ -31,7 +31,7 @@ absl::Status PlanRunner::Prepare(Assignment* a) {
   std::vector<StepRequest> requests;
   std::vector<PreparedStep*> compiled;
   for (const Step& step : plan_.steps) {
-    a->dynamic |= RunsOnHost(step);
+    a->dynamic |= HasNoCode(step);
     const absl::Status sizes = CheckSizes(step, a->env);
     if (!sizes.ok()) return Annotate(sizes, DescribeStep(plan_, step));
     if (!IsKnown(plan_, step, a->env)) {
@@ -40,7 +40,7 @@ absl::Status PlanRunner::Prepare(Assignment* a) {
       continue;
     }
     a->steps.push_back(DescribeOperands(step, a->env));
-    if (RunsOnHost(step)) continue;
+    if (HasNoCode(step)) continue;
     requests.push_back(RequestOf(step, a->env, *a->steps.back()));
     compiled.push_back(a->steps.back().get());
   }
@@ -52,7 +52,8 @@ absl::Status PlanRunner::Prepare(Assignment* a) {
   for (size_t i = 0; i < plan_.outputs.size(); ++i) {
     WEFT_RETURN_IF_ERROR(PrepareOutput(static_cast<int>(i), a));
   }
-  if (runtime_.device.records()) FindSegments(a);
+  // Carried values move from step to step.
+  if (runtime_.device.records() && !nested_) FindSegments(a);
   return absl::OkStatus();
 }
 
@@ -83,7 +84,7 @@ std::unique_ptr<PreparedStep> PlanRunner::DescribeOperands(const Step& step, con
   prepared->attrs = AttrsOf(step, env);
   prepared->memory.resize(step.args.size() + step.results.size());
   prepared->bounds.resize(step.args.size());
-  if (RunsOnHost(step)) return prepared;
+  if (HasNoCode(step)) return prepared;
   for (const View& view : step.results) prepared->results.push_back(MakeRunView(view, env));
   return prepared;
 }
@@ -117,7 +118,7 @@ absl::Status PlanRunner::SetCode(const StepRequest& request, std::unique_ptr<Ste
 absl::StatusOr<std::unique_ptr<PreparedStep>> PlanRunner::PrepareStep(const Step& step,
                                                                       const SymbolEnv& env) {
   std::unique_ptr<PreparedStep> prepared = DescribeOperands(step, env);
-  if (RunsOnHost(step)) return prepared;
+  if (HasNoCode(step)) return prepared;
   const StepRequest request = RequestOf(step, env, *prepared);
   WEFT_ASSIGN_OR_RETURN(std::unique_ptr<StepCode> code, runtime_.launcher.Compile(request));
   WEFT_RETURN_IF_ERROR(SetCode(request, std::move(code), prepared.get()));
@@ -173,7 +174,7 @@ absl::Status PlanRunner::CheckSizes(const Step& step, const SymbolEnv& env) cons
   };
   for (const View& view : step.args) WEFT_RETURN_IF_ERROR(check(view));
   for (const View& view : step.results) {
-    if (!RunsOnHost(step)) WEFT_RETURN_IF_ERROR(check(view));
+    if (!HasNoCode(step)) WEFT_RETURN_IF_ERROR(check(view));
   }
   return absl::OkStatus();
 }

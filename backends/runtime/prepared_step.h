@@ -16,9 +16,9 @@ namespace weft {
 
 struct PreparedStep {
   std::vector<RunView> args;
-  std::vector<RunView> results;     // Empty for a step that runs on the host by its kind.
+  std::vector<RunView> results;     // Empty for a kind without code.
   const AttrList* attrs = nullptr;  // With values for symbols; null for a step without attributes.
-  std::unique_ptr<StepCode> code;   // Null: the step is evaluated on the host.
+  std::unique_ptr<StepCode> code;   // Null: the step is evaluated on the host, or control flow.
   // Addresses for the launch, filled in before each: arguments, then results.
   std::vector<void*> memory;
   std::vector<float> bounds;  // Upper bounds of magnitudes, by argument.
@@ -30,8 +30,8 @@ struct PreparedStep {
   profiler::DescriptionHandle profile_description;
 };
 
-// True for kinds that are always evaluated on the host; only that may decide sizes of results.
-inline bool RunsOnHost(const Step& step) {
+// True for kinds that a launcher has no code for; only they may decide sizes of results.
+inline bool HasNoCode(const Step& step) {
   return step.kind == StepKind::kReference || step.kind == StepKind::kControl;
 }
 

@@ -7,14 +7,12 @@
 
 #include <vector>
 
-#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "backends/runtime/symbol_env.h"
 #include "graph/ir/attr.h"
 #include "graph/tensor/tensor.h"
-#include "graph/tensor/type.h"
 #include "lowering/plan.h"
 #include "profiler/description.h"
 
@@ -24,17 +22,10 @@ class StepEvaluator {
  public:
   virtual ~StepEvaluator() = default;
 
-  // Runs a nested plan of a step.
-  using RegionRunner = absl::FunctionRef<absl::Status(
-      int region, absl::Span<const HostTensor> inputs, std::vector<HostTensor>* outputs)>;
-
-  // The results of a step that is not a kernel, epilogue included. `attrs` are the step's with
-  // values for symbols; `operands` are invalid if absent; `types` are those of the results, as far
-  // as they are known.
-  virtual absl::StatusOr<std::vector<HostTensor>> Evaluate(const Step& step, const AttrList* attrs,
-                                                           absl::Span<const HostTensor> operands,
-                                                           std::vector<Type> types,
-                                                           RegionRunner run_region) const = 0;
+  // The results of a step that is neither a kernel nor control flow, epilogue included. `attrs` are
+  // the step's with values for symbols; `operands` are invalid if absent.
+  virtual absl::StatusOr<std::vector<HostTensor>> Evaluate(
+      const Step& step, const AttrList* attrs, absl::Span<const HostTensor> operands) const = 0;
   // True if the results depend on data, so that sizes or values may break the declared ones without
   // an error in the compiler.
   virtual bool DependsOnData(const Step& step) const = 0;

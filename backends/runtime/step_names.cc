@@ -72,7 +72,8 @@ std::string DescribeStep(const Plan& plan, const Step& step) {
 void DescribeForProfile(const Plan& plan, const Step& step, const SymbolEnv& env,
                         const StepEvaluator* evaluator, PreparedStep* prepared) {
   const StepCode* code = prepared->code.get();
-  const char* runner = code == nullptr ? "reference" : code->runner();
+  const char* without = step.kind == StepKind::kControl ? "control" : "reference";
+  const char* runner = code == nullptr ? without : code->runner();
   if (prepared->profiled_as == runner) return;
   prepared->profiled_as = runner;
   prepared->profile_name = profiler::InternName(NameOf(plan, step));

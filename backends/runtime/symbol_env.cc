@@ -5,18 +5,18 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "backends/runtime/run_input.h"
 #include "backends/runtime/size_program.h"
 #include "base/status_macros.h"
 #include "graph/sym/sym_expr.h"
 #include "graph/sym/sym_facts.h"
 #include "graph/sym/sym_ops.h"
 #include "graph/sym/sym_sources.h"
-#include "graph/tensor/tensor.h"
 
 namespace weft {
 namespace {
 
-std::string Shape(const HostTensor& tensor) {
+std::string Shape(const RunInput& tensor) {
   return absl::StrCat(DTypeName(tensor.dtype()), "[", absl::StrJoin(tensor.dims(), ", "), "]");
 }
 
@@ -160,8 +160,11 @@ absl::Status SymbolEnv::Unify(SymInt s, int64_t value) {
   return Bind(unbound, solution.value());
 }
 
-absl::Status SymbolEnv::Unify(Type type, const HostTensor& tensor) {
-  if (type.is_symint()) return Unify(type.symint(), tensor.IntAt(0));
+absl::Status SymbolEnv::Unify(Type type, const RunInput& tensor) {
+  if (type.is_symint()) {
+    if (tensor.host() == nullptr) return absl::InternalError("a size is not on the host");
+    return Unify(type.symint(), tensor.host()->IntAt(0));
+  }
   const auto mismatch = [&](absl::string_view why) {
     return absl::InvalidArgumentError(
         absl::StrCat("expected ", type.ToString(), ", got ", Shape(tensor), why));

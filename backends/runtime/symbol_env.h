@@ -23,7 +23,7 @@
 namespace weft {
 
 class Graph;
-class HostTensor;
+class RunInput;
 class SymbolSources;
 class SymbolTable;
 
@@ -49,7 +49,7 @@ class SymbolEnv {
   // Unifies all dims of a tensor type (or the value of a symint type). Dims
   // that are bare symbols are bound first, so that `f32[s0, 2*s0]` works in any
   // order. The error does not name the value; the caller adds that.
-  absl::Status Unify(Type type, const HostTensor& tensor);
+  absl::Status Unify(Type type, const RunInput& tensor);
 
   // True if all symbols in it have values.
   bool IsBound(SymInt s) const;

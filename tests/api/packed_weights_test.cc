@@ -208,8 +208,7 @@ class ForbiddenBytes : public HostBuffer {
 class FirstStep : public StepEvaluator {
  public:
   absl::StatusOr<std::vector<HostTensor>> Evaluate(const Step& step, const AttrList*,
-                                                   absl::Span<const HostTensor>, std::vector<Type>,
-                                                   RegionRunner) const override {
+                                                   absl::Span<const HostTensor>) const override {
     return absl::CancelledError(absl::StrCat("reached ", step.op_name));
   }
   bool DependsOnData(const Step&) const override { return true; }

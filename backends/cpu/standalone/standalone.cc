@@ -81,9 +81,9 @@ std::vector<std::string> MissingOps(const Plan& plan) {
   std::set<std::string> missing;
   for (const Plan* p : AllPlans(plan)) {
     for (const Step& step : p->steps) {
-      const bool host = step.kind == StepKind::kReference || step.kind == StepKind::kControl;
+      const bool evaluated = step.kind == StepKind::kReference;
       const bool library = step.kind == StepKind::kLibrary;
-      if (host || (library && !FindRoutineOp(step.op_name))) missing.insert(step.op_name);
+      if (evaluated || (library && !FindRoutineOp(step.op_name))) missing.insert(step.op_name);
     }
   }
   return {missing.begin(), missing.end()};

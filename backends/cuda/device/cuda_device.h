@@ -88,10 +88,12 @@ class CudaDevice : public Device {
   const void* memory_space() const override { return context_->get(); }
   absl::StatusOr<std::unique_ptr<DeviceMemory>> Allocate(
       int64_t bytes, profiler::MemoryCategory category) override;
+  bool frees_in_order() const override { return true; }
   absl::Status CopyIn(char* to, const void* from, int64_t bytes) override;
   absl::Status CopyInLater(char* to, const void* from, int64_t bytes) override;
   absl::Status CopyOut(void* to, const char* from, int64_t bytes) override;
   absl::Status CopyOutLater(void* to, const char* from, int64_t bytes) override;
+  absl::Status Copy(char* to, const char* from, int64_t bytes) override;
   // Page-locked memory, within a limit.
   std::shared_ptr<HostBuffer> AllocateHost(int64_t bytes,
                                            profiler::MemoryCategory category) override;
@@ -114,8 +116,6 @@ class CudaDevice : public Device {
   int64_t graph_updates() const { return graph_updates_; }
 
   absl::Status Fill(char* to, unsigned char value, int64_t bytes);
-  // A copy within the device.
-  absl::Status Copy(char* to, const char* from, int64_t bytes);
   // True if the driver is the emulated one.
   bool emulated() const { return libraries_.emulation.present(); }
   // On the emulation: reads of this memory are errors until work submitted later writes it.

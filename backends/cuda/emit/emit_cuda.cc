@@ -112,6 +112,15 @@ std::string MemoryType(DType dtype) {
   }
 }
 
+DType ProductDType(DType dtype) {
+  if (!IsInt(dtype)) return dtype;
+  return DTypeBits(dtype) == 64 ? DType::kU64 : DType::kU32;
+}
+
+std::string SumType(DType dtype) {
+  return dtype == DType::kF64 || IsInt(dtype) ? ValueType(dtype) : "f32";
+}
+
 std::string ValueType(DType dtype) {
   return dtype == DType::kBool ? "bool" : std::string(DTypeName(dtype));
 }

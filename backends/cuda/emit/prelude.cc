@@ -236,6 +236,8 @@ W_MATH1(ceil, ceilf, ceil) W_MATH1(trunc, truncf, trunc) W_MATH1(nearest, rintf,
 W_MATH2(pow, powf, pow) W_MATH2(atan2, atan2f, atan2) W_MATH2(fmod, fmodf, fmod)
 W_FN f32 w_fma(f32 a, f32 b, f32 c) { return fmaf(a, b, c); }
 W_FN f64 w_fma(f64 a, f64 b, f64 c) { return fma(a, b, c); }
+W_FN u32 w_fma(u32 a, u32 b, u32 c) { return a * b + c; }
+W_FN u64 w_fma(u64 a, u64 b, u64 c) { return a * b + c; }
 #define W_FLOORED(T, copysign) \
   W_FN T w_rem(T a, T b) \
       { const T r = w_fmod(a, b); return r != 0 && (r < 0) != (b < 0) ? r + b : r; } \

@@ -292,7 +292,7 @@ absl::Status AddProduct(const Making& making, const ConvolutionForm& form, Convo
   const ConvolutionSizes& sizes = making.sizes;
   const int64_t elements = sizes.groups * sizes.rows * sizes.columns;
   code->ReserveSums(
-      sizes.parts == 1 ? 0 : elements * sizes.parts * (form.dtype == DType::kF64 ? 8 : 4));
+      sizes.parts == 1 ? 0 : elements * sizes.parts * (DTypeBits(form.dtype) == 64 ? 8 : 4));
   const std::string text = ConvolutionUnit(form, making.end());
   LaunchShape shape;
   shape.blocks = static_cast<unsigned>(CountBlocks(form.tile, sizes));

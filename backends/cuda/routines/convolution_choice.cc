@@ -43,7 +43,7 @@ constexpr TimedTile kWgmmaTiles[] = {
 absl::Span<const TimedTile> TimedTiles(DType dtype, ConvolutionKind kind) {
   if (kind == ConvolutionKind::kWgmma) return kWgmmaTiles;
   if (kind == ConvolutionKind::kTensor) return kTensorTiles;
-  if (dtype == DType::kF64) return kDoubleTiles;
+  if (DTypeBits(dtype) == 64) return kDoubleTiles;
   return kFloatTiles;
 }
 

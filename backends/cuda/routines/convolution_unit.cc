@@ -16,8 +16,8 @@ namespace {
 using namespace convolution_text;
 
 std::string WithTypes(const std::string& text, DType dtype) {
-  const char* sum = dtype == DType::kF64 ? "f64" : "f32";
-  return absl::StrReplaceAll(text, {{"TYPE", MemoryType(dtype)}, {"SUM", sum}});
+  dtype = ProductDType(dtype);
+  return absl::StrReplaceAll(text, {{"TYPE", MemoryType(dtype)}, {"SUM", SumType(dtype)}});
 }
 
 std::string Define(const char* name, int value) {

@@ -61,7 +61,7 @@ class Chain {
 
   EpilogueCode Finish() {
     const std::string memory = MemoryType(dtype_);
-    const std::string value = dtype_ == DType::kF64 ? "f64" : "f32";
+    const std::string value = SumType(ProductDType(dtype_));
     std::string fields;
     std::string loads;
     std::string parameters;

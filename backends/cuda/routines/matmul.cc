@@ -263,7 +263,7 @@ absl::StatusOr<std::unique_ptr<StepCode>> MakeMatmul(const RoutineContext& conte
   WEFT_ASSIGN_OR_RETURN(const auto module,
                         context.units.Find(MatmulUnit(choice.kernel, epilogue.text)));
   const int64_t numel = matmul.m * matmul.n * matmul.batches;
-  const int64_t sum_bytes = result.dtype == DType::kF64 ? 8 : 4;
+  const int64_t sum_bytes = DTypeBits(result.dtype) == 64 ? 8 : 4;
   const int64_t parts_bytes = choice.splits > 1 ? numel * choice.splits * sum_bytes : 0;
   std::string bytes = BytesOf(matmul);
   for (const MatmulOperand& operand : sizes.operands) bytes += BytesOf(operand);

@@ -225,9 +225,10 @@ std::string MatmulUnit(const MatmulKernel& kernel, absl::string_view epilogue) {
       "\n#define W_PAD ", kernel.form == MatmulForm::kTf32 ? 8 : 4, "\n#define W_PRODUCTS ",
       kernel.products, "\n#define W_READ_A ", static_cast<int>(kernel.a), "\n#define W_READ_B ",
       static_cast<int>(kernel.b), "\n");
-  const char* sum = kernel.dtype == DType::kF64 ? "f64" : "f32";
-  const std::string text = absl::StrReplaceAll(absl::StrCat(kCommon, TextOf(kernel.form)),
-                                               {{"TYPE", MemoryType(kernel.dtype)}, {"SUM", sum}});
+  const DType dtype = ProductDType(kernel.dtype);
+  const std::string text =
+      absl::StrReplaceAll(absl::StrCat(kCommon, TextOf(kernel.form)),
+                          {{"TYPE", MemoryType(dtype)}, {"SUM", SumType(dtype)}});
   const std::string tiles = kernel.form == MatmulForm::kWgmma
                                 ? absl::StrCat(TilePrelude(), WgmmaPrelude(kernel.tile_n))
                                 : "";

@@ -14,6 +14,7 @@
 #include "api/session.h"
 #include "backends/cpu/executable.h"
 #include "backends/cpu/target.h"
+#include "backends/runtime/run_input.h"
 #include "backends/runtime/symbol_env.h"
 #include "examples/models/models.h"
 #include "gmock/gmock.h"

@@ -23,6 +23,7 @@
 #include "backends/cpu/jit/kernel_library.h"
 #include "backends/cpu/kernels/isa.h"
 #include "backends/cpu/target.h"
+#include "backends/runtime/run_input.h"
 #include "backends/runtime/symbol_env.h"
 #include "examples/models/models.h"
 #include "graph/ir/graph.h"

@@ -19,6 +19,7 @@ namespace {
 using Dims = std::vector<int64_t>;
 
 double ToleranceFor(DType dtype) {
+  if (IsInt(dtype)) return 0;
   if (dtype == DType::kF64) return 1e-12;
   return dtype == DType::kF32 ? 1e-4 : 2e-2;
 }
@@ -128,7 +129,8 @@ TEST(CudaConvolution, ComputesWindowsOfEveryKind) {
        {1, 10, 6, 4},
        "stride=[1, 1], padding=[-1, 0, 0, 0], dilation=[1, 1]"},
   };
-  for (const DType dtype : {DType::kF32, DType::kBF16, DType::kF16, DType::kF64}) {
+  for (const DType dtype :
+       {DType::kF32, DType::kBF16, DType::kF16, DType::kF64, DType::kI32, DType::kI64}) {
     for (const Case& c : cases) ExpectConvolves(c, dtype);
   }
 }
@@ -260,7 +262,7 @@ TEST(CudaConvolution, ComputesGroups) {
       {{1, 6, 7}, {18, 2, 3}, {1, 18, 7}, "stride=[1], padding=[1], dilation=[1], groups=3"},
       {{1, 6, 7}, {6, 1, 3}, {1, 6, 5}, "stride=[1], padding=[1], dilation=[2], groups=6"},
   };
-  for (const DType dtype : {DType::kF32, DType::kBF16}) {
+  for (const DType dtype : {DType::kF32, DType::kBF16, DType::kI32}) {
     for (const Case& c : cases) ExpectConvolves(c, dtype);
   }
 }
@@ -281,7 +283,7 @@ TEST(CudaConvolution, ComputesTransposes) {
        {1, 4, 11},
        "stride=[2], padding=[0], dilation=[1], transposed=true, groups=2"},
   };
-  for (const DType dtype : {DType::kF32, DType::kF16}) {
+  for (const DType dtype : {DType::kF32, DType::kF16, DType::kI32}) {
     for (const Case& c : cases) ExpectConvolves(c, dtype);
   }
 }

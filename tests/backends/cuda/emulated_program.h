@@ -96,14 +96,19 @@ class EmulatedProgram {
   std::unique_ptr<Executable> executable_;
 };
 
-// Values between -1 and 1 that repeat late.
+// Values that repeat late: floats between -1 and 1, and integers whose products wrap.
 inline HostTensor Ramp(std::vector<int64_t> dims, DType dtype = DType::kF32) {
   HostTensor t(dtype, std::move(dims));
+  const double step = !IsInt(dtype) ? 0.02 : DTypeBits(dtype) == 64 ? 0x1p40 + 3 : 40009;
   std::vector<double> values(t.numel());
   for (size_t i = 0; i < values.size(); ++i) {
-    values[i] = static_cast<double>(static_cast<int64_t>(i * 48271 % 97) - 48) / 50;
+    values[i] = static_cast<double>(static_cast<int64_t>(i * 48271 % 97) - 48) * step;
   }
-  t.WriteDoubles(values);
+  if (IsInt(dtype)) {
+    t.WriteInts(std::vector<int64_t>(values.begin(), values.end()));
+  } else {
+    t.WriteDoubles(values);
+  }
   return t;
 }
 

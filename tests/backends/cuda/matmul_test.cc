@@ -62,6 +62,28 @@ TEST(CudaMatmul, AppliesEpilogues) {
   }
 }
 
+// Tiles, few rows, few columns and parts of k.
+TEST(CudaMatmul, WrapsSumsOfIntegers) {
+  for (const char* dtype : {"i32", "i64", "u32"}) {
+    EmulatedProgram program(absl::StrReplaceAll(R"(
+      func @main(%x: T[2, s0, s1], %w: T[s1, 70], %v: T[5, s1], %b: T[5]) -> (T[2, s0, 70], T[2, s0, 5])
+          where 1 <= s0, 0 <= s1 {
+        %0 = matmul(%x, %w)
+        %1 = linear(%x, %v, %b)
+        return %0, %1
+      })",
+                                                {{"T", dtype}}));
+    const DType type = *ParseDType(dtype);
+    for (const auto& [rows, k] :
+         std::vector<std::pair<int64_t, int64_t>>{{1, 40}, {33, 40}, {2, 600}, {2, 0}}) {
+      ExpectOnDevice(
+          program,
+          {Ramp({2, rows, k}, type), Ramp({k, 70}, type), Ramp({5, k}, type), Ramp({5}, type)}, 2,
+          0);
+    }
+  }
+}
+
 // Results of 16 bits are rounded before each op: the sum 1 + 1/512 becomes 1 in bf16, so that the
 // difference is 0, and not 1/512.
 TEST(CudaMatmul, RoundsBeforeEachOpOfAnEpilogue) {

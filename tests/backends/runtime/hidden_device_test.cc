@@ -17,7 +17,7 @@
 #include "graph/ir/module.h"
 #include "gtest/gtest.h"
 #include "lowering/lower.h"
-#include "tests/backends/runtime/run_plan.h"
+#include "tests/backends/runtime/hidden_program.h"
 #include "tests/support/parse.h"
 #include "tests/support/programs.h"
 #include "tests/support/tensor_compare.h"
@@ -27,63 +27,7 @@ namespace {
 
 using testing::HasSubstr;
 
-HostTensor Ramp(std::vector<int64_t> dims, DType dtype = DType::kF32) {
-  HostTensor t(dtype, std::move(dims));
-  std::vector<double> values(t.numel());
-  for (size_t i = 0; i < values.size(); ++i) {
-    values[i] = static_cast<double>(static_cast<int64_t>(i * 48271 % 97) - 48) / 50;
-  }
-  t.WriteDoubles(values);
-  return t;
-}
-
-HostTensor Ints(std::vector<int64_t> dims, const std::vector<double>& values) {
-  HostTensor t(DType::kI64, std::move(dims));
-  t.WriteDoubles(values);
-  return t;
-}
-
-// A program on a hidden device, with everything that it needs.
-class Program {
- public:
-  explicit Program(const std::string& text, const StepEvaluator* evaluator = &OpEvaluator())
-      : module_(Parse(text)), runtime_(device_, launcher_, evaluator) {
-    UseAvx2(&host_);
-    auto plan = Lower(*module_->main(), cpu::CpuTarget());
-    EXPECT_TRUE(plan.ok()) << plan.status();
-    plan_ = *std::move(plan);
-    auto runner = PlanRunner::Create(plan_, runtime_);
-    EXPECT_TRUE(runner.ok()) << runner.status();
-    runner_ = *std::move(runner);
-  }
-
-  absl::StatusOr<std::vector<HostTensor>> Run(const std::vector<HostTensor>& inputs) {
-    return RunPlan(*runner_, inputs);
-  }
-
-  void ExpectAsReference(const std::vector<HostTensor>& inputs) {
-    const auto want = reference::Run(*module_->main(), inputs);
-    const auto got = Run(inputs);
-    ASSERT_TRUE(want.ok()) << want.status();
-    ASSERT_TRUE(got.ok()) << got.status();
-    ASSERT_EQ(got->size(), want->size());
-    for (size_t i = 0; i < got->size(); ++i) {
-      EXPECT_EQ(Difference((*got)[i], (*want)[i], {1e-4, 1e-4}), "") << "output " << i;
-    }
-  }
-
-  HiddenDevice& device() { return device_; }
-  const RunStats& stats() const { return runtime_.stats; }
-
- private:
-  std::unique_ptr<Module> module_;
-  HiddenDevice device_;
-  cpu::CpuLauncher host_;
-  HiddenLauncher launcher_{device_, host_};
-  PlanRuntime runtime_;
-  Plan plan_;
-  std::unique_ptr<PlanRunner> runner_;
-};
+using Program = HiddenProgram;
 
 constexpr char kBlock[] = R"(
   func @main(%x: f32[s0, 96], %w: f32[96, 96], %b: f32[96]) -> (f32[s0, 96]) where 1 <= s0 {

@@ -151,4 +151,12 @@ MUTATIONS = [
     ("plan-other-indices-are-checked", "lowering/failing_steps.cc",
      "  append(indices.strides);", "  sizes[0] = SymInt(0);",
      "indices count as checked because others of their sizes were"),
+    # Integers.
+    ("cuda-integers-summed-in-f32", "backends/cuda/emit/emit_cuda.cc",
+     "return dtype == DType::kF64 || IsInt(dtype) ? ValueType(dtype) : \"f32\";",
+     "return dtype == DType::kF64 ? ValueType(dtype) : \"f32\";",
+     "sums of integers are rounded"),
+    ("cuda-wide-integers-in-half-the-scratch", "backends/cuda/routines/matmul.cc",
+     "const int64_t sum_bytes = DTypeBits(result.dtype) == 64 ? 8 : 4;",
+     "const int64_t sum_bytes = 4;", "parts of sums of i64 lie past the end of the scratch memory"),
 ]
