@@ -49,7 +49,7 @@ class Stacks {
   }
 
   // Offers memory for rows to the last outputs of a nested plan.
-  absl::Status Offer(Tensors* outputs) const {
+  absl::Status Offer(Tensors* outputs) {
     for (size_t i = 0; i < stacks_.size(); ++i) {
       WEFT_ASSIGN_OR_RETURN((*outputs)[Output(*outputs, i)], stacks_[i].Next());
     }

@@ -151,10 +151,13 @@ absl::StatusOr<int64_t> TensorMemory::ReadInt(const DeviceTensor& tensor) {
   return host.IntAt(0);
 }
 
-absl::StatusOr<DeviceTensor> TensorStack::Next() const {
+absl::StatusOr<DeviceTensor> TensorStack::Next() {
+  next_ = nullptr;
   if (!all_.valid() || rows_ == all_.dims()[0]) return DeviceTensor();
   WEFT_ASSIGN_OR_RETURN(DeviceTensor row, TensorMemory::Row(all_, rows_));
-  return TensorMemory::IsAligned(row) ? row : DeviceTensor();
+  if (!TensorMemory::IsAligned(row)) return DeviceTensor();
+  next_ = TensorMemory::AddressOf(row);
+  return row;
 }
 
 absl::Status TensorStack::Add(const DeviceTensor& tensor) {
@@ -162,6 +165,10 @@ absl::Status TensorStack::Add(const DeviceTensor& tensor) {
     return absl::InvalidArgumentError(
         absl::StrCat("is ", TypeText(all_.dtype(), all_.dims().subspan(1)), " in one step and ",
                      TypeText(tensor.dtype(), tensor.dims()), " in another"));
+  }
+  if (next_ != nullptr && TensorMemory::AddressOf(tensor) == next_) {
+    ++rows_;
+    return absl::OkStatus();
   }
   if (!all_.valid() || rows_ == all_.dims()[0]) WEFT_RETURN_IF_ERROR(Grow(tensor));
   WEFT_ASSIGN_OR_RETURN(const DeviceTensor row, TensorMemory::Row(all_, rows_));

@@ -58,7 +58,7 @@ class TensorStack {
   // The memory of all rows that there will be; without it the stack grows.
   void Reserve(DeviceTensor all) { all_ = std::move(all); }
   // Memory for the next row that a step can write; invalid if there is none yet.
-  absl::StatusOr<DeviceTensor> Next() const;
+  absl::StatusOr<DeviceTensor> Next();
   // Adds a tensor, which may be that of Next(). InvalidArgument if its type is another one than
   // that of the rows: "is f32[2] in one step and f32[3] in another".
   absl::Status Add(const DeviceTensor& tensor);
@@ -70,7 +70,8 @@ class TensorStack {
   absl::Status Grow(const DeviceTensor& row);
 
   TensorMemory& memory_;
-  DeviceTensor all_;  // Invalid: there are no rows, and none were reserved.
+  DeviceTensor all_;            // Invalid: there are no rows, and none were reserved.
+  const char* next_ = nullptr;  // The memory that Next() gave last.
   int64_t rows_ = 0;
 };
 
