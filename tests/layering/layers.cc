@@ -194,7 +194,8 @@ const std::vector<Layer>& Layers() {
       {"serialize/flat/weftb_module", kAnyLibrary, {"base", "serialize/flat", "graph/..."}},
       // Runs plans; it knows neither graphs nor ops nor text.
       {"backends/runtime", kAnyLibrary,
-       With(kPlan, {"graph/sym", "graph/tensor", "graph/ir/attr", "profiler"})},
+       With(kPlan,
+            {"graph/sym", "graph/tensor", "graph/ir/attr", "graph/ir/op_schema", "profiler"})},
       // `backends` itself holds what the backends share, such as the plugin interface.
       {"backends",
        kAnyLibrary,

@@ -88,8 +88,8 @@ struct ConvolutionEpilogue {
 //     columns].
 //   weft_convolution_sum(sums, bias, y, operands, ConvolutionSizes): y of several parts, added in
 //     their order.
-// Sums of floats are in f64 for f64 and in f32 for the others; those of integers wrap. The bias is added to them, and what the
-// epilogue makes of that is stored.
+// Sums of floats are in f64 for f64 and in f32 for the others; those of integers wrap. The bias is
+// added to them, and what the epilogue makes of that is stored.
 std::string ConvolutionUnit(const ConvolutionForm& form, const ConvolutionEpilogue& epilogue);
 
 // A unit with the kernel weft_convolution_pack(w, packed, ConvolutionSizes): matrices of the depth

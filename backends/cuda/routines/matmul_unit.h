@@ -84,8 +84,8 @@ int GroupOf(MatmulRead read, DType dtype);
 // Elements of a row of c that the kernel writes together if MatmulSizes::c_groups says so; 1: none.
 int StoreGroupOf(const MatmulKernel& kernel);
 
-// `epilogue` is the text of epilogue.h. Sums of floats are in f64 for f64 and in f32 for the others,
-// and are rounded once; those of i32, i64, u32 and u64 wrap.
+// `epilogue` is the text of epilogue.h. Sums of floats are in f64 for f64 and in f32 for the
+// others, and are rounded once; those of i32, i64, u32 and u64 wrap.
 std::string MatmulUnit(const MatmulKernel& kernel, absl::string_view epilogue);
 
 // The texts of the kernels.
