@@ -62,6 +62,10 @@ target cuda {
     channel_dim = 1
     prefers_channels_last = true
   }
+  routine fourier {
+    ops = [dft]
+    dtypes = [f32, f16, bf16, f64]
+  }
   routine grid_sampling {
     ops = [grid_sampler]
     dtypes = [f32, f16, bf16, f64]

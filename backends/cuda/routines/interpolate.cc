@@ -109,17 +109,6 @@ absl::StatusOr<InterpolateSizes> SizesOf(const InterpolateAttrs& attrs, const Ru
   return sizes;
 }
 
-// A copy on the device; it has memory for one element at least.
-template <typename T>
-absl::StatusOr<std::shared_ptr<DeviceMemory>> Upload(CudaDevice& device, std::vector<T> values) {
-  if (values.empty()) values.emplace_back();
-  const auto bytes = static_cast<int64_t>(values.size() * sizeof(T));
-  WEFT_ASSIGN_OR_RETURN(std::shared_ptr<DeviceMemory> memory,
-                        device.Allocate(bytes, profiler::MemoryCategory::kTemporary));
-  WEFT_RETURN_IF_ERROR(device.CopyIn(memory->data(), values.data(), bytes));
-  return memory;
-}
-
 absl::StatusOr<std::shared_ptr<DeviceMemory>> UploadWeights(CudaDevice& device, DType dtype,
                                                             const std::vector<double>& weights) {
   if (dtype == DType::kF64) return Upload(device, weights);

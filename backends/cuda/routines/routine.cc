@@ -2,6 +2,7 @@
 
 #include "backends/cuda/routines/attention.h"
 #include "backends/cuda/routines/convolution.h"
+#include "backends/cuda/routines/fourier.h"
 #include "backends/cuda/routines/grid_sampler.h"
 #include "backends/cuda/routines/interpolate.h"
 #include "backends/cuda/routines/matmul.h"
@@ -25,6 +26,7 @@ constexpr Entry kRoutines[] = {
     {"cummin", MakeScan},
     {"cumprod", MakeScan},
     {"cumsum", MakeScan},
+    {"dft", MakeFourier},
     {"grid_sampler", MakeGridSampler},
     {"interpolate", MakeInterpolate},
     {"linear", MakeMatmul},

@@ -11,11 +11,13 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "backends/cuda/device/cuda_device.h"
 #include "backends/cuda/device/modules.h"
 #include "backends/cuda/device/operands.h"
 #include "backends/cuda/device/prepared_launch.h"
 #include "backends/runtime/step_launcher.h"
+#include "base/status_macros.h"
 
 namespace weft::cuda {
 
@@ -35,6 +37,17 @@ void AddOperand(const StepRequest& request, int operand, PreparedLaunch* launch)
 template <typename Sizes>
 std::string BytesOf(const Sizes& sizes) {
   return std::string(reinterpret_cast<const char*>(&sizes), sizeof sizes);
+}
+
+// A copy on the device; it has memory for one element at least.
+template <typename T>
+absl::StatusOr<std::shared_ptr<DeviceMemory>> Upload(CudaDevice& device, std::vector<T> values) {
+  if (values.empty()) values.emplace_back();
+  const auto bytes = static_cast<int64_t>(values.size() * sizeof(T));
+  WEFT_ASSIGN_OR_RETURN(std::shared_ptr<DeviceMemory> memory,
+                        device.Allocate(bytes, profiler::MemoryCategory::kTemporary));
+  WEFT_RETURN_IF_ERROR(device.CopyIn(memory->data(), values.data(), bytes));
+  return memory;
 }
 
 // Launches of kernels, one after the other.

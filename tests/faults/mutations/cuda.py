@@ -159,4 +159,15 @@ MUTATIONS = [
     ("cuda-wide-integers-in-half-the-scratch", "backends/cuda/routines/matmul.cc",
      "const int64_t sum_bytes = DTypeBits(result.dtype) == 64 ? 8 : 4;",
      "const int64_t sum_bytes = 4;", "parts of sums of i64 lie past the end of the scratch memory"),
+    # Fourier transforms.
+    ("cuda-fourier-turns-the-other-way", "backends/cuda/routines/fourier.cc",
+     "(inverse ? 2 : -2)", "(inverse ? -2 : 2)", "a transform is the other one of the two directions"),
+    ("cuda-fourier-stage-in-place", "backends/cuda/routines/fourier.cc",
+     "int64_t to = factors.empty() ? from : code->ReserveScratch(bytes);", "int64_t to = from;",
+     "a stage writes over elements that other threads read"),
+    ("cuda-fourier-mirrors-unconjugated", "backends/cuda/routines/fourier_unit.cc",
+     "if (mirror) v.im = -v.im;", "(void)mirror;",
+     "the second half of a spectrum of real numbers is not conjugated"),
+    ("cuda-fourier-powers-of-another-stage", "backends/cuda/routines/fourier_unit.cc",
+     "w_get(factors, power * rows)", "w_get(factors, power)", "a stage multiplies by wrong roots of unity"),
 ]
