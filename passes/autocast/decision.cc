@@ -131,7 +131,7 @@ class Decider {
     if (!speaks) return;
     std::string why;
     if (role == CastRole::kWidest) why = WhyWide(lowered);
-    if (why.empty()) why = Lower(lowered);
+    if (why.empty()) why = Lower(&lowered);
     if (why.empty()) {
       casts->nodes.push_back(std::move(lowered));
     } else {
@@ -206,19 +206,26 @@ class Decider {
   }
 
   // Marks the results, and the uses that are lowered. The reason, without a mark, where the node
-  // cannot take the low dtype.
-  std::string Lower(const LoweredNode& lowered) {
-    const Node& node = *lowered.node;
+  // cannot take the low dtype. Operands out of its range are left out where the op takes them in
+  // f32, as attention does its mask.
+  std::string Lower(LoweredNode* lowered) {
+    const Node& node = *lowered->node;
     Node::ArgStorage storage;
     const OpArgs args = node.Args(&storage);
-    for (const int i : lowered.operands) {
+    std::vector<int> operands;
+    std::string why;
+    for (const int i : lowered->operands) {
       const Value* operand = node.operand(i);
       if (IsLarge(operand) || (!IsLow(operand) && !known_.Fits(operand))) {
-        return absl::StrCat("operand ", i, " is out of the range of ", DTypeName(settings_.low));
+        why = absl::StrCat("operand ", i, " is out of the range of ", DTypeName(settings_.low));
+        continue;
       }
+      operands.push_back(i);
       storage.types[i] = storage.types[i].WithDType(settings_.low);
     }
+    if (operands.empty()) return why;
     const absl::StatusOr<Types> types = InferTypes(args);
+    if (!types.ok() && !why.empty()) return why;
     if (!types.ok()) return std::string(types.status().message());
     for (int i = 0; i < node.num_results(); ++i) {
       const Type from = node.result(i)->type(), to = (*types)[i];
@@ -231,7 +238,8 @@ class Decider {
       const Type from = node.result(i)->type();
       if (IsF32(from) && (*types)[i].dtype() == settings_.low) low_.insert(node.result(i));
     }
-    for (const int i : lowered.operands) uses_.insert({&node, i});
+    for (const int i : operands) uses_.insert({&node, i});
+    lowered->operands = std::move(operands);
     return "";
   }
 
@@ -256,7 +264,7 @@ class Decider {
       }
       LoweredNode lowered = SunkInto(nodes[i]);
       lowered.place = place;
-      if (!lowered.operands.empty() && Lower(lowered).empty()) casts->nodes.push_back(lowered);
+      if (!lowered.operands.empty() && Lower(&lowered).empty()) casts->nodes.push_back(lowered);
     }
     const auto before = [](const auto& a, const auto& b) { return a.place < b.place; };
     if (casts->nodes.size() > not_sunk) {

@@ -1,6 +1,9 @@
 """Small faults of decisions of passes (__init__.py)."""
 
 MUTATIONS = [
+    ("autocast-rounds-large-mask", "passes/autocast/decision.cc",
+     "    lowered->operands = std::move(operands);\n", "",
+     "a mask of attention that the low dtype takes for infinities is cast to it"),
     # What fusion replaces.
     ("attention-stale-operand", "passes/fuse_attention.cc",
      "    replaced[old] = value;\n", "",
