@@ -145,16 +145,23 @@ class Bf16GemmCall : public LibraryCall {
   }
 
  private:
-  // Shares of about equal size, of whole blocks of rows; at least some for each thread.
+  // Shares of about equal size, of whole blocks of rows; at least some for each thread, unless
+  // there are enough panels.
   void ChooseShares() {
-    constexpr int64_t kBlock = 24;  // A multiple of the rows of a block, whatever its width.
+    constexpr int64_t kBlock = 24;         // A multiple of the rows of a block, whatever its width.
+    constexpr int64_t kFewRowsBlock = 12;  // Of panels of several vectors.
     const int64_t row_bytes = shape_.weights.depth * 2;
     const int64_t most = std::max(4 * kBlock, kShareBytes / row_bytes);
     int64_t shares = (shape_.rows + most - 1) / most;
+    int64_t block = kBlock;
     if (threads_ > 1 && shape_.rows >= 8 * kBlock * threads_) {
       shares = std::max<int64_t>(shares, 4 * threads_);
+    } else if (threads_ > 1 && shape_.rows >= 2 * kBlock * threads_ &&
+               static_cast<int64_t>(packed_.panels.size()) < 2 * threads_) {
+      shares = std::max<int64_t>(shares, threads_);
+      block = kFewRowsBlock;
     }
-    share_rows_ = AlignUp((shape_.rows + shares - 1) / shares, kBlock);
+    share_rows_ = AlignUp((shape_.rows + shares - 1) / shares, block);
   }
 
   const uint16_t* Read(const void* x, uint16_t* scratch) const {
