@@ -43,7 +43,7 @@ const Case kCases[] = {
      " %zero = constant(dense<0.0>) : T[] %1 = gt(%m, %zero)"
      " %0 = scaled_dot_product_attention(%q, %k, %v, %1, softcap=2.0) return %0 }"},
     {"causal_and_masked",
-     "func @main(%q: T[1, 1, 250, 32], %k: T[1, 1, 250, 32], %v: T[1, 1, 250, 32], %m: T[250]) {"
+     "func @main(%q: T[4, 1, 250, 32], %k: T[4, 1, 250, 32], %v: T[4, 1, 250, 32], %m: T[250]) {"
      " %0 = scaled_dot_product_attention(%q, %k, %v, %m, is_causal=true) return %0 }"},
     {"a_mask_of_f32",
      "func @main(%q: T[2, 2, 20, 32], %k: T[2, 2, 40, 32], %v: T[2, 2, 40, 32],"

@@ -41,7 +41,7 @@ const Case kCases[] = {
     {"added_mask", "%q: T[2, 2, 17, 48], %k: T[2, 2, 29, 48], %v: T[2, 2, 29, 48], %m: T[17, 29]",
      "scaled_dot_product_attention(%q, %k, %v, %m)"},
     {"causal_and_masked",
-     "%q: T[1, 2, 250, 32], %k: T[1, 2, 250, 32], %v: T[1, 2, 250, 32], %m: T[250]",
+     "%q: T[2, 2, 250, 32], %k: T[2, 2, 250, 32], %v: T[2, 2, 250, 32], %m: T[250]",
      "scaled_dot_product_attention(%q, %k, %v, %m, is_causal=true)"},
     {"shared_heads", "%q: T[1, 4, 33, 32], %k: T[1, 2, 65, 32], %v: T[1, 2, 65, 32]",
      "scaled_dot_product_attention(%q, %k, %v, enable_gqa=true)"},
