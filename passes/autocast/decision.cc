@@ -16,6 +16,7 @@
 #include "graph/ir/provenance.h"
 #include "graph/ops/control.h"
 #include "graph/ops/elementwise.h"
+#include "graph/ops/nn.h"
 #include "graph/ops/support/region.h"
 #include "graph/sym/sym_facts.h"
 #include "passes/autocast/ranges.h"
@@ -129,8 +130,7 @@ class Decider {
     lowered.reason = role == CastRole::kLow ? "low" : "widest";
     const bool speaks = role == CastRole::kLow ? !lowered.operands.empty() : AnyLow(lowered);
     if (!speaks) return;
-    std::string why;
-    if (role == CastRole::kWidest) why = WhyWide(lowered);
+    std::string why = role == CastRole::kWidest ? WhyWide(lowered) : WhyNotLow(*node);
     if (why.empty()) why = Lower(&lowered);
     if (why.empty()) {
       casts->nodes.push_back(std::move(lowered));
@@ -160,10 +160,23 @@ class Decider {
 
   std::string WhyWide(const LoweredNode& lowered) const {
     if (settings_.narrow_mixed && lowered.node->op().has(kPointwise)) return "";
-    for (const int i : lowered.operands) {
-      const Value* value = lowered.node->operand(i);
-      if (!IsLow(value) && known_.Find(value) == nullptr)
+    return WhyF32(*lowered.node, lowered.operands);
+  }
+
+  // Attention of one query reads each key and value once: to cast them takes as long.
+  std::string WhyNotLow(const Node& node) const {
+    if (!node.Is(ops::scaled_dot_product_attention)) return "";
+    const Type query = node.operand(0)->type();
+    return query.dim(query.rank() - 2) == SymInt(1) ? WhyF32(node, {1, 2}) : "";
+  }
+
+  // Names an operand that would be cast.
+  std::string WhyF32(const Node& node, absl::Span<const int> operands) const {
+    for (const int i : operands) {
+      const Value* value = node.operand(i);
+      if (!IsLow(value) && known_.Find(value) == nullptr) {
         return absl::StrCat("operand ", i, " is f32");
+      }
     }
     return "";
   }

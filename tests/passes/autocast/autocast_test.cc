@@ -194,6 +194,24 @@ TEST(AutocastRanges, MasksThatAreComputedStay) {
               HasSubstr("scaled_dot_product_attention: low, operands 0 1 2\n"));
 }
 
+// A cache of a program in f32 is read once by one query.
+TEST(Autocast, OneQueryReadsKeysInTheirDType) {
+  const auto with = [](absl::string_view queries) {
+    return Decided(absl::StrReplaceAll(R"(
+    func @main(%q: f32[1, N, 4], %k: f32[1, 9, 4], %w: f32[4, 4]) {
+      %0 = matmul(%q, %w)
+      %1 = scaled_dot_product_attention(%0, %k, %k, none)
+      %2 = matmul(%k, %w)
+      %3 = scaled_dot_product_attention(%0, %2, %2, none)
+      return %1, %3
+    })",
+                                       {{"N", queries}}));
+  };
+  EXPECT_THAT(with("1"), HasSubstr("scaled_dot_product_attention: f32: operand 1 is f32\n"));
+  EXPECT_THAT(with("1"), HasSubstr("scaled_dot_product_attention: low, operands 0 1 2\n"));
+  EXPECT_THAT(with("2"), testing::Not(HasSubstr("operand 1 is f32")));
+}
+
 TEST(AutocastRanges, LargeValuesStayInNestedGraphs) {
   EXPECT_EQ(Decided(R"(
     func @main(%c: bool[], %x: f32[2, 2]) {
