@@ -5,7 +5,7 @@ MUTATIONS = [
      "DTypeBits(from) <= kNarrowBits &&", "DTypeBits(from) < kNarrowBits &&",
      "weights of 8-bit floats are converted in each run"),
     ("autocast-casts-caches", "passes/autocast/decision.cc",
-     "query.dim(query.rank() - 2) == SymInt(1) ? WhyF32(node, {1, 2}) : \"\"", "\"\"",
+     "return query.dim(query.rank() - 2) == SymInt(1) ?", "return query.rank() == 0 ?",
      "keys and values in f32 are cast for one query"),
     ("autocast-rounds-large-mask", "passes/autocast/decision.cc",
      "    lowered->operands = std::move(operands);\n", "",
