@@ -350,69 +350,101 @@ inline const T* RowOf(const AttentionMatrix& m, int64_t row) {
   return reinterpret_cast<const T*>(m.data) + row * m.row;
 }
 
-// The scores of a query and the keys from `first` on; those behind `last` are that of `last`.
-template <typename T>
-inline Vec ScoresOf(const AttentionBlock& b, const float* query, int64_t first, int64_t last) {
-  const T* keys[kLanes];
-  Vec scores[kLanes];
-  for (int64_t k = 0; k < kLanes; ++k) {
-    keys[k] = RowOf<T>(b.k, Least(first + k, last));
-    scores[k] = Vec{};
+// Lane k is the sum of the lanes of v[k]: a transposition of which each step adds what it pairs.
+template <int kStep>
+inline Vec SumRows(Vec* v) {
+  if constexpr (kStep < kLanes) {
+    const Ints even = Interleaved<kStep>(false);
+    const Ints odd = Interleaved<kStep>(true);
+    for (int i = 0; i < kLanes; i += 2 * kStep) {
+      v[i] =
+          __builtin_shuffle(v[i], v[i + kStep], even) + __builtin_shuffle(v[i], v[i + kStep], odd);
+    }
+    return SumRows<kStep * 2>(v);
+  } else {
+    return v[0];
   }
-  for (int64_t c = 0; c < b.features; c += kLanes) {
-    const Vec features = LoadVec(query + c);
-    for (int64_t k = 0; k < kLanes; ++k) {
-      scores[k] = Fma(features, LoadWide(keys[k] + c), scores[k]);
+}
+
+// The scores of kM queries and the keys from `first` on; those behind `last` are that of `last`.
+template <int kM, typename T>
+inline void FindScores(const AttentionBlock& b, const State& s, int64_t first, int64_t last,
+                       float* scores) {
+  constexpr int kKeys = 4;  // Keys whose products with all queries are in registers.
+  Vec products[kM][kLanes];
+  for (int64_t k = 0; k < kLanes; k += kKeys) {
+    const T* keys[kKeys];
+    Vec acc[kM][kKeys] = {};
+    for (int j = 0; j < kKeys; ++j) keys[j] = RowOf<T>(b.k, Least(first + k + j, last));
+    for (int64_t c = 0; c < b.features; c += kLanes) {
+      Vec key[kKeys];
+      for (int j = 0; j < kKeys; ++j) key[j] = LoadWide(keys[j] + c);
+      for (int i = 0; i < kM; ++i) {
+        const Vec query = LoadVec(s.q + i * s.query_width + c);
+        for (int j = 0; j < kKeys; ++j) acc[i][j] = Fma(query, key[j], acc[i][j]);
+      }
+    }
+    for (int i = 0; i < kM; ++i) {
+      for (int j = 0; j < kKeys; ++j) products[i][k + j] = acc[i][j];
     }
   }
-  TransposeSquare<1>(scores);
-  for (int64_t k = 1; k < kLanes; ++k) scores[0] += scores[k];
-  return scores[0];
+  for (int i = 0; i < kM; ++i) StoreVec(scores + i * kAttentionKeys, SumRows<1>(products[i]));
 }
 
-// sums[kVecs vectors] += weights[keys] values[keys, kVecs vectors]
-template <int kVecs, typename T>
-inline void AddValues(const float* weights, int64_t keys, const T* values, int64_t row,
-                      float* sums) {
-  Vec acc[kVecs];
-  for (int j = 0; j < kVecs; ++j) acc[j] = LoadVec(sums + j * kLanes);
-  for (int64_t i = 0; i < keys; ++i, values += row) {
-    const Vec weight = Splat(weights[i]);
-    for (int j = 0; j < kVecs; ++j) acc[j] = Fma(weight, LoadWide(values + j * kLanes), acc[j]);
+// sums[kM, kVecs vectors] += weights[kM, keys] values[keys, kVecs vectors]
+template <int kM, int kVecs, typename T>
+inline void AddValues(const State& s, int64_t keys, const T* values, int64_t row, float* sums) {
+  Vec acc[kM][kVecs];
+  for (int i = 0; i < kM; ++i) {
+    for (int j = 0; j < kVecs; ++j) acc[i][j] = LoadVec(sums + i * s.value_width + j * kLanes);
   }
-  for (int j = 0; j < kVecs; ++j) StoreVec(sums + j * kLanes, acc[j]);
+  for (int64_t k = 0; k < keys; ++k, values += row) {
+    Vec value[kVecs];
+    for (int j = 0; j < kVecs; ++j) value[j] = LoadWide(values + j * kLanes);
+    for (int i = 0; i < kM; ++i) {
+      const Vec weight = Splat(s.scores[i * kAttentionKeys + k]);
+      for (int j = 0; j < kVecs; ++j) acc[i][j] = Fma(weight, value[j], acc[i][j]);
+    }
+  }
+  for (int i = 0; i < kM; ++i) {
+    for (int j = 0; j < kVecs; ++j) StoreVec(sums + i * s.value_width + j * kLanes, acc[i][j]);
+  }
 }
 
-template <typename T>
+constexpr int kFewQueries = 4;
+
+// Processes the keys for kM queries.
+template <int kM, typename T>
 void AddKeysOf(const AttentionBlock& b, const State& s, int64_t first, int64_t keys) {
+  if constexpr (kM > 1) {
+    if (b.queries < kM) return AddKeysOf<kM - 1, T>(b, s, first, keys);
+  }
   const int64_t width = Up(keys, kLanes);
-  for (int64_t i = 0; i < b.queries; ++i) {
-    for (int64_t j = 0; j < width; j += kLanes) {
-      StoreVec(s.scores + j, ScoresOf<T>(b, s.q + i * s.query_width, first + j, first + keys - 1));
-    }
-    WeighRow(b, s, i, first, keys, width, s.scores);
-    float* const sums = s.sums + i * s.value_width;
-    const T* const values = RowOf<T>(b.v, first);
-    int64_t c = 0;
-    for (; c + kWideVecs * kLanes <= b.value_features; c += kWideVecs * kLanes) {
-      AddValues<kWideVecs>(s.scores, keys, values + c, b.v.row, sums + c);
-    }
-    for (; c < b.value_features; c += kLanes) {
-      AddValues<1>(s.scores, keys, values + c, b.v.row, sums + c);
-    }
+  for (int64_t j = 0; j < width; j += kLanes) {
+    FindScores<kM, T>(b, s, first + j, first + keys - 1, s.scores + j);
+  }
+  for (int i = 0; i < kM; ++i) {
+    WeighRow(b, s, i, first, keys, width, s.scores + i * kAttentionKeys);
+  }
+  const T* const values = RowOf<T>(b.v, first);
+  int64_t c = 0;
+  for (; c + kWideVecs * kLanes <= b.value_features; c += kWideVecs * kLanes) {
+    AddValues<kM, kWideVecs>(s, keys, values + c, b.v.row, s.sums + c);
+  }
+  for (; c < b.value_features; c += kLanes) {
+    AddValues<kM, 1>(s, keys, values + c, b.v.row, s.sums + c);
   }
 }
 
 // False where AddKeys is faster, or vectors do not fit the rows.
 bool AddKeysInPlace(const AttentionBlock& b, const State& s, int64_t first, int64_t keys) {
-  constexpr int64_t kFewQueries = 4;
   const bool rows = b.k.column == 1 && b.v.column == 1 && b.features % kLanes == 0 &&
                     b.value_features % kLanes == 0;
   if (b.queries > kFewQueries || !rows || b.k.dtype != b.v.dtype) return false;
   if (b.k.dtype == DType::kF32) {
-    AddKeysOf<float>(b, s, first, keys);
+    AddKeysOf<kFewQueries, float>(b, s, first, keys);
   } else if (b.k.dtype == DType::kBF16) {
-    AddKeysOf<uint16_t>(b, s, first, keys);
+    AddKeysOf<kFewQueries, uint16_t>(b, s, first, keys);
   } else {
     return false;
   }
