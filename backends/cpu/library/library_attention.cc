@@ -35,12 +35,14 @@ class AttentionCall : public LibraryCall {
   AttentionCall(AttentionBlock block, AttentionFn fn, int threads)
       : block_(block), fn_(fn), threads_(threads) {}
 
-  // Makes heads with one query each that share keys queries of one block, as many as leave every
-  // thread its part of the work.
+  // Makes heads with one query each that share keys queries of one block, as many as let the
+  // threads finish first.
   void JoinHeads() {
     if (queries != 1 || block_.causal || batch_dims.empty()) return;
-    int64_t joined = k.shared;
-    while (joined > 1 && (k.shared % joined != 0 || !KeepsBusy(batches / joined))) --joined;
+    int64_t joined = 1;
+    for (int64_t n = 2; n <= k.shared; ++n) {
+      if (k.shared % n == 0 && TimeOf(n) <= TimeOf(joined)) joined = n;
+    }
     block_.q.row = q.strides.back();
     block_.y_row = y.strides.back();
     if (masked) block_.mask.row = mask.strides.back();
@@ -89,8 +91,11 @@ class AttentionCall : public LibraryCall {
  private:
   static constexpr int64_t kItemsOfThread = 4;
 
-  bool KeepsBusy(int64_t items) const {
-    return items >= kItemsOfThread * threads_ || items % threads_ == 0;
+  // With so many queries in a block: to read the keys takes as long as about five queries of them.
+  int64_t TimeOf(int64_t joined) const {
+    constexpr int64_t kReading = 5;
+    const int64_t blocks = batches / joined;
+    return (blocks + threads_ - 1) / threads_ * (kReading + joined);
   }
 
   int64_t NumBlocks() const { return (queries + per_block_ - 1) / per_block_; }
