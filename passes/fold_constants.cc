@@ -60,6 +60,16 @@ bool IsReadInPlace(const Node& node) {
   return true;
 }
 
+// True for a conversion of a constant of 8-bit floats or narrower ones, with scales or without.
+bool WidensFloats(const Node& node) {
+  if (!node.Is(ops::convert) && !node.Is(ops::dequantize_linear)) return false;
+  const DType from = node.operand(0)->type().dtype();
+  const DType to = node.result()->type().dtype();
+  constexpr int kNarrowBits = 8;
+  return IsFloat(from) && IsFloat(to) && DTypeBits(from) <= kNarrowBits &&
+         DTypeBits(to) > kNarrowBits;
+}
+
 bool AllUsesAreBy(const Value& value, const Node& user) {
   for (Use* use = value.first_use(); use != nullptr; use = use->next()) {
     if (use->user() != &user) return false;
@@ -153,6 +163,7 @@ class Folder {
     }
     *growth = bytes - dead;
     if (node.Is(ops::expand) && *growth > 0) return {"it repeats its operand", ""};
+    if (options_.widen_floats && WidensFloats(node)) return {};
     const bool linear = (node.op().traits() & (kPointwise | kDataMovement | kReduction)) != 0;
     const double work = linear ? static_cast<double>(numel) + operand_numel
                                : static_cast<double>(numel) * operand_numel;
@@ -223,7 +234,10 @@ class Folder {
     for (const HostTensor& output : outputs) {
       const int first_new = constants.size();
       values.push_back(rewriter.Constant(output));
-      if (constants.size() > first_new) constants.MarkDerived(first_new);
+      // What may grow beyond the limit does not count against it.
+      const bool free = options_.widen_floats && WidensFloats(node);
+      if (free) max_bytes_ += static_cast<double>(output.bytes()) * options_.max_growth;
+      if (!free && constants.size() > first_new) constants.MarkDerived(first_new);
     }
     std::vector<int> used;
     for (int i = 0; i < node.num_results(); ++i) {
@@ -277,6 +291,8 @@ class FoldConstantsPass : public Pass {
     visitor.Visit("max_growth", &options_.max_growth,
                   "bytes of all constants, relative to the original ones");
     visitor.Visit("max_work", &options_.max_work, "bound on the work of one evaluation");
+    visitor.Visit("widen_floats", &options_.widen_floats,
+                  "widens constants of 8-bit floats whatever their size");
   }
   absl::Status Run(Module& module, PassContext& context) override {
     Folder folder(module, context, options_);

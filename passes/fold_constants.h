@@ -19,6 +19,9 @@ struct FoldConstantsOptions {
   double max_growth = 1.1;
   // Limit of the multiplications of one evaluation, as far as sizes are known.
   int64_t max_work = int64_t{1} << 28;
+  // Constants of 8-bit floats, and narrower ones, are widened whatever their size: for targets that
+  // convert such numbers one by one, and would convert weights in each run.
+  bool widen_floats = false;
 };
 
 // Does not fold effects, nested graphs, data-dependent sizes, attributes with symbols, and an

@@ -106,8 +106,9 @@ constexpr PipelineRow kPipelines[] = {
      "functionalize,dce,quantize_finish,fuse_quantized{admit=reassociating},"
      "fuse_nbits{admit=reassociating},"
      "default,freeze{admit=reassociating},fuse_nbits{admit=reassociating},"
-     "fixpoint(canonicalize,fold_constants{max_growth=2},cse,dce),freeze{admit=reassociating},"
-     "decompose{admit=reassociating},fixpoint(canonicalize,fold_constants{max_growth=2},cse,dce),"
+     "fixpoint(canonicalize,fold_constants{max_growth=2,widen_floats},cse,dce),"
+     "freeze{admit=reassociating},decompose{admit=reassociating},"
+     "fixpoint(canonicalize,fold_constants{max_growth=2,widen_floats},cse,dce),"
      "fold_scales{admit=reassociating},fuse,drop_constants"},
 };
 

@@ -16,6 +16,7 @@
 #include "graph/ir/provenance.h"
 #include "graph/ops/control.h"
 #include "graph/ops/elementwise.h"
+#include "graph/ops/nn.h"
 #include "graph/ops/support/region.h"
 #include "graph/sym/sym_facts.h"
 #include "passes/autocast/ranges.h"
@@ -129,9 +130,8 @@ class Decider {
     lowered.reason = role == CastRole::kLow ? "low" : "widest";
     const bool speaks = role == CastRole::kLow ? !lowered.operands.empty() : AnyLow(lowered);
     if (!speaks) return;
-    std::string why;
-    if (role == CastRole::kWidest) why = WhyWide(lowered);
-    if (why.empty()) why = Lower(lowered);
+    std::string why = role == CastRole::kWidest ? WhyWide(lowered) : WhyNotLow(*node);
+    if (why.empty()) why = Lower(&lowered);
     if (why.empty()) {
       casts->nodes.push_back(std::move(lowered));
     } else {
@@ -160,10 +160,23 @@ class Decider {
 
   std::string WhyWide(const LoweredNode& lowered) const {
     if (settings_.narrow_mixed && lowered.node->op().has(kPointwise)) return "";
-    for (const int i : lowered.operands) {
-      const Value* value = lowered.node->operand(i);
-      if (!IsLow(value) && known_.Find(value) == nullptr)
+    return WhyF32(*lowered.node, lowered.operands);
+  }
+
+  // Attention of one query reads each key and value once: to cast them takes as long.
+  std::string WhyNotLow(const Node& node) const {
+    if (!node.Is(ops::scaled_dot_product_attention)) return "";
+    const Type query = node.operand(0)->type();
+    return query.dim(query.rank() - 2) == SymInt(1) ? WhyF32(node, {1, 2}) : "";
+  }
+
+  // Names an operand that would be cast.
+  std::string WhyF32(const Node& node, absl::Span<const int> operands) const {
+    for (const int i : operands) {
+      const Value* value = node.operand(i);
+      if (!IsLow(value) && known_.Find(value) == nullptr) {
         return absl::StrCat("operand ", i, " is f32");
+      }
     }
     return "";
   }
@@ -206,19 +219,26 @@ class Decider {
   }
 
   // Marks the results, and the uses that are lowered. The reason, without a mark, where the node
-  // cannot take the low dtype.
-  std::string Lower(const LoweredNode& lowered) {
-    const Node& node = *lowered.node;
+  // cannot take the low dtype. Operands out of its range are left out where the op takes them in
+  // f32, as attention does its mask.
+  std::string Lower(LoweredNode* lowered) {
+    const Node& node = *lowered->node;
     Node::ArgStorage storage;
     const OpArgs args = node.Args(&storage);
-    for (const int i : lowered.operands) {
+    std::vector<int> operands;
+    std::string why;
+    for (const int i : lowered->operands) {
       const Value* operand = node.operand(i);
       if (IsLarge(operand) || (!IsLow(operand) && !known_.Fits(operand))) {
-        return absl::StrCat("operand ", i, " is out of the range of ", DTypeName(settings_.low));
+        why = absl::StrCat("operand ", i, " is out of the range of ", DTypeName(settings_.low));
+        continue;
       }
+      operands.push_back(i);
       storage.types[i] = storage.types[i].WithDType(settings_.low);
     }
+    if (operands.empty()) return why;
     const absl::StatusOr<Types> types = InferTypes(args);
+    if (!types.ok() && !why.empty()) return why;
     if (!types.ok()) return std::string(types.status().message());
     for (int i = 0; i < node.num_results(); ++i) {
       const Type from = node.result(i)->type(), to = (*types)[i];
@@ -231,7 +251,8 @@ class Decider {
       const Type from = node.result(i)->type();
       if (IsF32(from) && (*types)[i].dtype() == settings_.low) low_.insert(node.result(i));
     }
-    for (const int i : lowered.operands) uses_.insert({&node, i});
+    for (const int i : operands) uses_.insert({&node, i});
+    lowered->operands = std::move(operands);
     return "";
   }
 
@@ -256,7 +277,7 @@ class Decider {
       }
       LoweredNode lowered = SunkInto(nodes[i]);
       lowered.place = place;
-      if (!lowered.operands.empty() && Lower(lowered).empty()) casts->nodes.push_back(lowered);
+      if (!lowered.operands.empty() && Lower(&lowered).empty()) casts->nodes.push_back(lowered);
     }
     const auto before = [](const auto& a, const auto& b) { return a.place < b.place; };
     if (casts->nodes.size() > not_sunk) {

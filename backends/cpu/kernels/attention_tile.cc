@@ -2,7 +2,8 @@
 //
 // A block of keys is packed once and used by all queries, some rows at a time, so that their scores
 // stay in cache. The weighted values are accumulated with the softmax weights of the keys so far,
-// and rescaled when a larger score appears.
+// and rescaled when a larger score appears. Few queries, which packing would cost more than it
+// saves, read keys and values where they lie.
 //
 // With AVX512_BF16, queries, keys, values and weights are rounded to bf16, and two products are
 // added to each sum at a time. An item, which is what one multiplication reads of an operand, is an
@@ -39,14 +40,16 @@ inline Vec AddProducts(Vec sums, const float* item, Vec items) {
   __builtin_memcpy(&pair, item, sizeof pair);
   return AddPairs(sums, _mm512_set1_epi32(pair), (__m512i)items);
 }
-inline Vec ItemRounded(Vec v) { return Rounded(v); }
+// Stores items of numbers [at, at + kLanes) of a row, which may be where the numbers are; returns
+// what they are as numbers.
+inline Vec StoreItems(float* row, int64_t at, Vec v) {
+  const __m256i narrow = Narrowed(v);
+  __builtin_memcpy(reinterpret_cast<uint16_t*>(row) + at, &narrow, sizeof narrow);
+  return Widened(narrow);
+}
 // Makes items of n numbers, a multiple of kLanes, in their memory.
 inline void MakeItems(float* row, int64_t n) {
-  auto* to = reinterpret_cast<uint16_t*>(row);
-  for (int64_t j = 0; j < n; j += kLanes) {
-    const __m256i narrow = Narrowed(LoadVec(row + j));
-    __builtin_memcpy(to + j, &narrow, sizeof narrow);
-  }
+  for (int64_t j = 0; j < n; j += kLanes) StoreItems(row, j, LoadVec(row + j));
 }
 // Items of two rows of n numbers, a multiple of kLanes, in the memory of the first.
 inline void JoinRows(float* first, const float* second, int64_t n) {
@@ -61,7 +64,10 @@ constexpr int64_t kPerItem = 1;
 inline Vec AddProducts(Vec sums, const float* item, Vec items) {
   return Fma(Splat(*item), items, sums);
 }
-inline Vec ItemRounded(Vec v) { return v; }
+inline Vec StoreItems(float* row, int64_t at, Vec v) {
+  StoreVec(row + at, v);
+  return v;
+}
 inline void MakeItems(float*, int64_t) {}
 #endif
 inline int64_t ItemsOf(int64_t n) { return (n + kPerItem - 1) / kPerItem; }
@@ -160,33 +166,14 @@ void PackTransposed(const AttentionMatrix& from, int64_t first, int64_t rows, in
   }
 }
 
-// Applies the scale, where items of queries would be rounded once more by it, cap, mask and
-// causality to the scores of one query; -inf from `keys` to `width`.
-void MaskRow(const AttentionBlock& b, int64_t query, int64_t first_key, int64_t keys, int64_t width,
-             float* s) {
-  if (kPerItem > 1 && b.scale != 1) {
-    for (int64_t j = 0; j < width; j += kLanes) StoreVec(s + j, LoadVec(s + j) * b.scale);
+// The mask of a query and of the keys from `first` on: numbers to add, or, of bools, 0 and -inf.
+void LoadMask(const AttentionBlock& b, int64_t query, int64_t first, int64_t keys, float* to) {
+  const char* row = b.mask.data + (query * b.mask.row + first * b.mask.column) * b.mask.bytes;
+  if (b.mask_is_bool) {
+    for (int64_t j = 0; j < keys; ++j) to[j] = row[j * b.mask.column] ? 0 : -kInf;
+  } else {
+    b.mask.load(to, row, b.mask.column, keys);
   }
-  if (b.softcap > 0) {
-    const Vec cap = Splat(b.softcap);
-    for (int64_t j = 0; j < width; j += kLanes) {
-      StoreVec(s + j, cap * Tanh(LoadVec(s + j) / cap));
-    }
-  }
-  if (b.mask.data != nullptr) {
-    const char* row = b.mask.data + (query * b.mask.row + first_key * b.mask.column) * b.mask.bytes;
-    if (b.mask_is_bool) {
-      for (int64_t j = 0; j < keys; ++j) s[j] = row[j * b.mask.column] ? s[j] : -kInf;
-    } else {
-      float mask[kAttentionKeys];
-      b.mask.load(mask, row, b.mask.column, keys);
-      for (int64_t j = 0; j < keys; ++j) s[j] += mask[j];
-    }
-  }
-  int64_t seen = keys;
-  if (b.causal && query + 1 - first_key < seen) seen = query + 1 - first_key;
-  if (seen < 0) seen = 0;
-  for (int64_t j = seen; j < width; ++j) s[j] = -kInf;
 }
 
 // Combines the lanes of the vector by halves with `fold`.
@@ -200,27 +187,47 @@ inline float FoldLanes(Vec v, Fold fold) {
   return v[0];
 }
 
-inline float Largest(const float* s, int64_t n) {
+// -inf from lane `lanes` on.
+inline Vec FirstOnly(Vec v, int64_t lanes) {
+  Ints at;
+  for (int k = 0; k < kLanes; ++k) at[k] = k;
+  return at < static_cast<int>(lanes) ? v : Splat(-kInf);
+}
+
+// Applies the scale, where items of queries would be rounded once more by it, cap, mask and
+// causality to the scores of one query; -inf from `keys` to `width`. Returns the largest.
+float MaskRow(const AttentionBlock& b, int64_t query, int64_t first_key, int64_t keys,
+              int64_t width, const float* mask, float* s) {
+  int64_t seen = keys;
+  if (b.causal && query + 1 - first_key < seen) seen = query + 1 - first_key;
+  const Vec scale = Splat(b.scale);
+  const Vec cap = Splat(b.softcap);
   Vec top = Splat(-kInf);
-  for (int64_t j = 0; j < n; j += kLanes) top = MaxOf(LoadVec(s + j), top);
+  for (int64_t j = 0; j < width; j += kLanes) {
+    Vec v = LoadVec(s + j);
+    if (kPerItem > 1) v *= scale;
+    if (b.softcap > 0) v = cap * Tanh(v / cap);
+    if (mask != nullptr) {
+      const Vec m = LoadVec(mask + j);
+      v = b.mask_is_bool ? (m == 0.0f ? v : m) : v + m;
+    }
+    if (j + kLanes > seen) v = FirstOnly(v, seen - j);
+    StoreVec(s + j, v);
+    top = MaxOf(v, top);
+  }
   return FoldLanes(top, MaxOf);
 }
 
 // Replaces scores by items of softmax weights; returns the sum of the weights.
 inline float Weigh(float* s, int64_t n, float top) {
   Vec sum = {};
-  for (int64_t j = 0; j < n; j += kLanes) {
-    const Vec weight = ItemRounded(Exp(LoadVec(s + j) - top));
-    StoreVec(s + j, weight);
-    sum += weight;
-  }
-  MakeItems(s, n);
+  for (int64_t j = 0; j < n; j += kLanes) sum += StoreItems(s, j, Exp(LoadVec(s + j) - top));
   return FoldLanes(sum, [](Vec a, Vec b) { return a + b; });
 }
 
 // The buffers of a block of queries in scratch.
 struct State {
-  float *q, *keys, *values, *rows, *scores, *sums, *top, *total;
+  float *q, *keys, *values, *rows, *scores, *mask, *sums, *top, *total;
   int64_t query_width;
   int64_t value_width;
 };
@@ -239,16 +246,28 @@ State Lay(const AttentionBlock& b, float* scratch) {
   s.values = take(kAttentionKeys * s.value_width);
   s.rows = take(kLanes * Up(b.features, kLanes));
   s.scores = take(kScoreRows * kAttentionKeys);
+  s.mask = take(kAttentionKeys);
   s.sums = take(b.queries * s.value_width);
   s.top = take(b.queries);
   s.total = take(b.queries);
   return s;
 }
 
+// The mask of a query in scratch; null without a mask. Where all queries have the same one, it is
+// loaded for the first of each kScoreRows.
+const float* MaskOf(const AttentionBlock& b, const State& s, int64_t query, int64_t first,
+                    int64_t keys) {
+  if (b.mask.data == nullptr) return nullptr;
+  if (query % kScoreRows == 0 || b.mask.row != 0) LoadMask(b, b.first + query, first, keys, s.mask);
+  return s.mask;
+}
+
 // Turns a query's scores into weights relative to the earlier keys, whose accumulators are
 // rescaled.
-void WeighRow(const AttentionBlock& b, const State& s, int64_t query, int64_t width, float* row) {
-  const float block_top = Largest(row, width);
+void WeighRow(const AttentionBlock& b, const State& s, int64_t query, int64_t first, int64_t keys,
+              int64_t width, float* row) {
+  const float* mask = MaskOf(b, s, query, first, keys);
+  const float block_top = MaskRow(b, b.first + query, first, keys, width, mask, row);
   const float before = s.top[query];
   const float top = block_top > before ? block_top : before;
   // No key is visible so far: the weights are 0.
@@ -286,7 +305,7 @@ Values ValuesOf(const AttentionBlock& b, const State& s, int64_t first, int64_t 
   }
   return {s.values, s.value_width};
 #endif
-  if (b.v.is_f32 && b.v.column == 1 && b.value_features == s.value_width) {
+  if (b.v.dtype == DType::kF32 && b.v.column == 1 && b.value_features == s.value_width) {
     return {reinterpret_cast<const float*>(b.v.data) + first * b.v.row, b.v.row};
   }
   PackRows(b.v, first, keys, b.value_features, s.value_width, 1, s.values, s.value_width);
@@ -305,13 +324,133 @@ void AddKeys(const AttentionBlock& b, const State& s, int64_t first, int64_t key
                     s.keys, kAttentionKeys, s.scores, kAttentionKeys);
     for (int64_t i = 0; i < rows; ++i) {
       float* row = s.scores + i * kAttentionKeys;
-      MaskRow(b, b.first + r + i, first, keys, width, row);
-      WeighRow(b, s, r + i, width, row);
+      WeighRow(b, s, r + i, first, keys, width, row);
     }
     Multiply<true>(rows, s.value_width, ItemsOf(keys), s.scores, kAttentionKeys, values.data,
                    values.row, s.sums + r * s.value_width, s.value_width);
   }
 }
+
+// --- Few queries -------------------------------------------------------------------------
+
+#if defined(__AVX512BF16__)
+inline bool AddKeysInPlace(const AttentionBlock&, const State&, int64_t, int64_t) { return false; }
+#else
+typedef uint16_t Halves __attribute__((vector_size(WEFT_CPU_VECTOR_BYTES / 2)));
+
+inline Vec LoadWide(const float* from) { return LoadVec(from); }
+inline Vec LoadWide(const uint16_t* bf16) {
+  Halves halves;
+  __builtin_memcpy(&halves, bf16, sizeof halves);
+  return (Vec)(__builtin_convertvector(halves, Ints) << 16);
+}
+
+template <typename T>
+inline const T* RowOf(const AttentionMatrix& m, int64_t row) {
+  return reinterpret_cast<const T*>(m.data) + row * m.row;
+}
+
+// Lane k is the sum of the lanes of v[k]: a transposition of which each step adds what it pairs.
+template <int kStep>
+inline Vec SumRows(Vec* v) {
+  if constexpr (kStep < kLanes) {
+    const Ints even = Interleaved<kStep>(false);
+    const Ints odd = Interleaved<kStep>(true);
+    for (int i = 0; i < kLanes; i += 2 * kStep) {
+      v[i] =
+          __builtin_shuffle(v[i], v[i + kStep], even) + __builtin_shuffle(v[i], v[i + kStep], odd);
+    }
+    return SumRows<kStep * 2>(v);
+  } else {
+    return v[0];
+  }
+}
+
+// The scores of kM queries and the keys from `first` on; those behind `last` are that of `last`.
+template <int kM, typename T>
+inline void FindScores(const AttentionBlock& b, const State& s, int64_t first, int64_t last,
+                       float* scores) {
+  constexpr int kKeys = 4;  // Keys whose products with all queries are in registers.
+  Vec products[kM][kLanes];
+  for (int64_t k = 0; k < kLanes; k += kKeys) {
+    const T* keys[kKeys];
+    Vec acc[kM][kKeys] = {};
+    for (int j = 0; j < kKeys; ++j) keys[j] = RowOf<T>(b.k, Least(first + k + j, last));
+    for (int64_t c = 0; c < b.features; c += kLanes) {
+      Vec key[kKeys];
+      for (int j = 0; j < kKeys; ++j) key[j] = LoadWide(keys[j] + c);
+      for (int i = 0; i < kM; ++i) {
+        const Vec query = LoadVec(s.q + i * s.query_width + c);
+        for (int j = 0; j < kKeys; ++j) acc[i][j] = Fma(query, key[j], acc[i][j]);
+      }
+    }
+    for (int i = 0; i < kM; ++i) {
+      for (int j = 0; j < kKeys; ++j) products[i][k + j] = acc[i][j];
+    }
+  }
+  for (int i = 0; i < kM; ++i) StoreVec(scores + i * kAttentionKeys, SumRows<1>(products[i]));
+}
+
+// sums[kM, kVecs vectors] += weights[kM, keys] values[keys, kVecs vectors]
+template <int kM, int kVecs, typename T>
+inline void AddValues(const State& s, int64_t keys, const T* values, int64_t row, float* sums) {
+  Vec acc[kM][kVecs];
+  for (int i = 0; i < kM; ++i) {
+    for (int j = 0; j < kVecs; ++j) acc[i][j] = LoadVec(sums + i * s.value_width + j * kLanes);
+  }
+  for (int64_t k = 0; k < keys; ++k, values += row) {
+    Vec value[kVecs];
+    for (int j = 0; j < kVecs; ++j) value[j] = LoadWide(values + j * kLanes);
+    for (int i = 0; i < kM; ++i) {
+      const Vec weight = Splat(s.scores[i * kAttentionKeys + k]);
+      for (int j = 0; j < kVecs; ++j) acc[i][j] = Fma(weight, value[j], acc[i][j]);
+    }
+  }
+  for (int i = 0; i < kM; ++i) {
+    for (int j = 0; j < kVecs; ++j) StoreVec(sums + i * s.value_width + j * kLanes, acc[i][j]);
+  }
+}
+
+constexpr int kFewQueries = 4;
+
+// Processes the keys for kM queries.
+template <int kM, typename T>
+void AddKeysOf(const AttentionBlock& b, const State& s, int64_t first, int64_t keys) {
+  if constexpr (kM > 1) {
+    if (b.queries < kM) return AddKeysOf<kM - 1, T>(b, s, first, keys);
+  }
+  const int64_t width = Up(keys, kLanes);
+  for (int64_t j = 0; j < width; j += kLanes) {
+    FindScores<kM, T>(b, s, first + j, first + keys - 1, s.scores + j);
+  }
+  for (int i = 0; i < kM; ++i) {
+    WeighRow(b, s, i, first, keys, width, s.scores + i * kAttentionKeys);
+  }
+  const T* const values = RowOf<T>(b.v, first);
+  int64_t c = 0;
+  for (; c + kWideVecs * kLanes <= b.value_features; c += kWideVecs * kLanes) {
+    AddValues<kM, kWideVecs>(s, keys, values + c, b.v.row, s.sums + c);
+  }
+  for (; c < b.value_features; c += kLanes) {
+    AddValues<kM, 1>(s, keys, values + c, b.v.row, s.sums + c);
+  }
+}
+
+// False where AddKeys is faster, or vectors do not fit the rows.
+bool AddKeysInPlace(const AttentionBlock& b, const State& s, int64_t first, int64_t keys) {
+  const bool rows = b.k.column == 1 && b.v.column == 1 && b.features % kLanes == 0 &&
+                    b.value_features % kLanes == 0;
+  if (b.queries > kFewQueries || !rows || b.k.dtype != b.v.dtype) return false;
+  if (b.k.dtype == DType::kF32) {
+    AddKeysOf<kFewQueries, float>(b, s, first, keys);
+  } else if (b.k.dtype == DType::kBF16) {
+    AddKeysOf<kFewQueries, uint16_t>(b, s, first, keys);
+  } else {
+    return false;
+  }
+  return true;
+}
+#endif
 
 void Attend(const AttentionBlock& b, float* scratch) {
   const State s = Lay(b, scratch);
@@ -325,7 +464,8 @@ void Attend(const AttentionBlock& b, float* scratch) {
   }
   const int64_t end = b.causal ? Least(b.keys, b.first + b.queries) : b.keys;
   for (int64_t first = 0; first < end; first += kAttentionKeys) {
-    AddKeys(b, s, first, Least(kAttentionKeys, end - first));
+    const int64_t keys = Least(kAttentionKeys, end - first);
+    if (!AddKeysInPlace(b, s, first, keys)) AddKeys(b, s, first, keys);
   }
   for (int64_t i = 0; i < b.queries; ++i) {
     float* sums = s.sums + i * s.value_width;

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "backends/cpu/kernels/tile_ops.h"
+#include "graph/tensor/dtype.h"
 
 namespace weft::cpu {
 
@@ -16,7 +17,7 @@ inline constexpr int64_t kAttentionKeys = 128;
 struct AttentionMatrix {
   const char* data = nullptr;
   int64_t bytes = 4;  // Bytes of an element.
-  bool is_f32 = false;
+  DType dtype = DType::kF32;
   MoveFn load = nullptr;
   int64_t row = 0;
   int64_t column = 1;

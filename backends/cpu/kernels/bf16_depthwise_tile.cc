@@ -14,9 +14,6 @@ constexpr int kHalves = 2;
 // Channel of the block whose sum is lane `lane` of the first or the second vector.
 constexpr int64_t ChannelOf(int half, int64_t lane) { return lane / 4 * 8 + half * 4 + lane % 4; }
 
-// The pairs of a window of three by three, whose weights stay in registers.
-constexpr int kUsualPairs = 5;
-
 struct Sums {
   Vec half[kHalves];
 };
@@ -24,6 +21,30 @@ struct Sums {
 inline void AddPair(__m512i a, __m512i b, const __m512i* weights, Sums* sums) {
   sums->half[0] = AddPairs(sums->half[0], _mm512_unpacklo_epi16(a, b), weights[0]);
   sums->half[1] = AddPairs(sums->half[1], _mm512_unpackhi_epi16(a, b), weights[1]);
+}
+
+struct Clamp {
+  Vec least, most;
+};
+
+inline __mmask32 LanesOf(int64_t channels) {
+  return static_cast<__mmask32>((uint64_t{1} << Least(kBf16DepthwiseBlock, channels)) - 1);
+}
+
+inline void StoreChannels(Sums sums, const Clamp& clamp, __mmask32 lanes, uint16_t* y) {
+#pragma GCC unroll 2
+  for (Vec& v : sums.half) v = Clamped(v, clamp.least, clamp.most);
+  const __m512i halves = (__m512i)_mm512_cvtne2ps_pbh((__m512)sums.half[1], (__m512)sums.half[0]);
+  const __m512i order = _mm512_set_epi64(7, 3, 6, 2, 5, 1, 4, 0);
+  const __m512i results = _mm512_maskz_permutexvar_epi64(0xff, order, halves);
+  // Stores without a mask are faster.
+  if (lanes == LanesOf(kBf16DepthwiseBlock)) {
+    _mm512_storeu_si512(y, results);
+  } else if (lanes == LanesOf(kLanes)) {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(y), _mm512_castsi512_si256(results));
+  } else {
+    _mm512_mask_storeu_epi16(y, lanes, results);
+  }
 }
 
 class Block {
@@ -34,14 +55,10 @@ class Block {
         pairs_((panel.taps + 1) / 2),
         weights_(panel.weights + index * pairs_ * kPairElements),
         bias_{{LoadVec(panel.bias + first_), LoadVec(panel.bias + first_ + kLanes)}},
-        least_(Splat(panel.least)),
-        most_(Splat(panel.most)) {
-    const int64_t channels = Least(kBf16DepthwiseBlock, panel.channels - first_);
-    lanes_ = static_cast<__mmask32>((uint64_t{1} << channels) - 1);
-  }
+        clamp_{Splat(panel.least), Splat(panel.most)},
+        lanes_(LanesOf(panel.channels - first_)) {}
 
   void Run() const {
-    if (p_.taps == 2 * kUsualPairs - 1) return RunUsual();
     const auto* weights = reinterpret_cast<const __m512i*>(weights_);
     for (int64_t row = 0; row < p_.rows; ++row) {
       const uint16_t* const* taps = p_.pointers + row * p_.taps;
@@ -57,41 +74,10 @@ class Block {
   }
 
  private:
-  void RunUsual() const {
-    __m512i weights[2 * kUsualPairs];
-#pragma GCC unroll 10
-    for (int k = 0; k < 2 * kUsualPairs; ++k) {
-      weights[k] = _mm512_loadu_si512(weights_ + k * kBf16DepthwiseBlock);
-    }
-    constexpr int kTaps = 2 * kUsualPairs - 1;
-    for (int64_t row = 0; row < p_.rows; ++row) {
-      const uint16_t* const* taps = p_.pointers + row * kTaps;
-      Sums sums = bias_;
-#pragma GCC unroll 5
-      for (int k = 0; k < kUsualPairs; ++k) {
-        const bool both = k + 1 < kUsualPairs;
-        AddPair(Load(taps[2 * k]), both ? Load(taps[2 * k + 1]) : __m512i{}, weights + 2 * k,
-                &sums);
-      }
-      Store(sums, row);
-    }
-  }
-
   __m512i Load(const uint16_t* tap) const { return _mm512_maskz_loadu_epi16(lanes_, tap + first_); }
 
-  void Store(Sums sums, int64_t row) const {
-#pragma GCC unroll 2
-    for (Vec& v : sums.half) v = Clamped(v, least_, most_);
-    const __m512i halves = (__m512i)_mm512_cvtne2ps_pbh((__m512)sums.half[1], (__m512)sums.half[0]);
-    const __m512i order = _mm512_set_epi64(7, 3, 6, 2, 5, 1, 4, 0);
-    const __m512i results = _mm512_maskz_permutexvar_epi64(0xff, order, halves);
-    uint16_t* const y = p_.y + row * p_.y_row + first_;
-    // A store without a mask is faster.
-    if (lanes_ == 0xffffffff) {
-      _mm512_storeu_si512(y, results);
-    } else {
-      _mm512_mask_storeu_epi16(y, lanes_, results);
-    }
+  void Store(const Sums& sums, int64_t row) const {
+    StoreChannels(sums, clamp_, lanes_, p_.y + row * p_.y_row + first_);
   }
 
   const Bf16DepthwisePanel& p_;
@@ -99,10 +85,87 @@ class Block {
   const int64_t pairs_;
   const uint16_t* const weights_;
   const Sums bias_;
-  const Vec least_;
-  const Vec most_;
-  __mmask32 lanes_ = 0;
+  const Clamp clamp_;
+  const __mmask32 lanes_;
 };
+
+// --- Lines -------------------------------------------------------------------------------
+
+// The points of a column, of which windows side by side share most, are interleaved once: those of
+// the first two lines, and that of the third with zeros.
+constexpr int kSize = Bf16DepthwiseLine::kSize;
+constexpr int kVectorsOfColumn = 2 * kHalves;
+
+struct Column {
+  __m512i pairs[kVectorsOfColumn];
+};
+
+class LineBlock {
+ public:
+  LineBlock(const Bf16DepthwiseLine& line, int64_t first)
+      : p_(line), first_(first), lanes_(LanesOf(line.end - first)) {}
+
+  template <int kStride>
+  void Run() const {
+    constexpr int kKept = kSize - kStride;  // Columns that the next window reads too.
+    __m512i weights[kSize][kVectorsOfColumn];
+    const uint16_t* from = p_.weights + first_ * kSize * 4;
+#pragma GCC unroll 3
+    for (int k = 0; k < kSize; ++k) {
+#pragma GCC unroll 4
+      for (int j = 0; j < kVectorsOfColumn; ++j, from += kBf16DepthwiseBlock) {
+        weights[k][j] = _mm512_loadu_si512(from);
+      }
+    }
+    const Sums bias = {{LoadVec(p_.bias + first_), LoadVec(p_.bias + first_ + kLanes)}};
+    const Clamp clamp = {Splat(p_.least), Splat(p_.most)};
+    Column columns[kSize];
+#pragma GCC unroll 3
+    for (int k = 0; k < kKept; ++k) columns[k] = ColumnAt(k - p_.before);
+    for (int64_t i = 0; i < p_.results; ++i) {
+#pragma GCC unroll 3
+      for (int k = kKept; k < kSize; ++k) columns[k] = ColumnAt(i * kStride + k - p_.before);
+      Sums sums = bias;
+#pragma GCC unroll 3
+      for (int k = 0; k < kSize; ++k) {
+#pragma GCC unroll 4
+        for (int j = 0; j < kVectorsOfColumn; ++j) {
+          Vec& sum = sums.half[j % kHalves];
+          sum = AddPairs(sum, columns[k].pairs[j], weights[k][j]);
+        }
+      }
+      StoreChannels(sums, clamp, lanes_, p_.y + i * p_.y_row + first_);
+#pragma GCC unroll 3
+      for (int k = 0; k < kKept; ++k) columns[k] = columns[k + kStride];
+    }
+  }
+
+ private:
+  __m512i Load(int line, int64_t at) const {
+    return _mm512_maskz_loadu_epi16(lanes_, p_.x[line] + at * p_.step[line] + first_);
+  }
+
+  Column ColumnAt(int64_t at) const {
+    const __m512i none = {};
+    if (at < 0 || at >= p_.width) return {{none, none, none, none}};
+    const __m512i a = Load(0, at), b = Load(1, at), c = Load(2, at);
+    return {{_mm512_unpacklo_epi16(a, b), _mm512_unpackhi_epi16(a, b),
+             _mm512_unpacklo_epi16(c, none), _mm512_unpackhi_epi16(c, none)}};
+  }
+
+  const Bf16DepthwiseLine& p_;
+  const int64_t first_;
+  const __mmask32 lanes_;
+};
+
+void RunLine(const Bf16DepthwiseLine& line) {
+  for (int64_t c = line.first; c < line.end; c += kBf16DepthwiseBlock) {
+    const LineBlock block(line, c);
+    line.stride == 1 ? block.Run<1>() : block.Run<2>();
+  }
+}
+
+// --- All windows -------------------------------------------------------------------------
 
 void FindPointers(const Bf16DepthwisePanel& p) {
   for (int64_t i = 0; i < p.rows * p.taps; ++i) {
@@ -162,7 +225,7 @@ void PackBias(const uint16_t* bias, int64_t channels, float* to) {
 
 const Bf16DepthwiseTable& Avx512Bf16Depthwise() {
   using namespace avx512;  // NOLINT: what this file has compiled.
-  static const Bf16DepthwiseTable table = {Run, RunMaximum, Pack, PackBias};
+  static const Bf16DepthwiseTable table = {Run, RunLine, RunMaximum, Pack, PackBias};
   return table;
 }
 

@@ -31,6 +31,29 @@ struct Bf16DepthwisePanel {
   const uint16_t** pointers = nullptr;  // Scratch: rows * taps.
 };
 
+// A line of results of windows of three by three.
+struct Bf16DepthwiseLine {
+  static constexpr int kSize = 3;
+  // The lines that the windows reach; of one outside of the image zeros, one for each channel, with
+  // a step of 0.
+  const uint16_t* x[kSize] = {};
+  int64_t step[kSize] = {};  // From point to point.
+  int64_t width = 0;         // Points of a line.
+  int64_t before = 0;        // Points of padding that the first window reads.
+  int64_t stride = 1;        // 1 or 2.
+  int64_t results = 0;
+  // Those of the channels, a whole number of blocks or up to the last one.
+  int64_t first = 0;
+  int64_t end = 0;
+  // As `pack` makes them of four taps for each column of the window: its three, and one of zeros.
+  const uint16_t* weights = nullptr;
+  const float* bias = nullptr;
+  float least = 0;
+  float most = 0;
+  uint16_t* y = nullptr;
+  int64_t y_row = 0;
+};
+
 // Writes weights [taps, channels] as [blocks, pairs of taps, 2, 16, 2]; zeros where there is no
 // channel or tap.
 struct Bf16DepthwisePack {
@@ -42,6 +65,7 @@ struct Bf16DepthwisePack {
 
 struct Bf16DepthwiseTable {
   void (*run)(const Bf16DepthwisePanel& panel) = nullptr;
+  void (*run_line)(const Bf16DepthwiseLine& line) = nullptr;
   // The largest element of each window, or NaN if there is one; `zeros` are the lowest numbers, and
   // weights, bias and clamp are not used.
   void (*run_maximum)(const Bf16DepthwisePanel& panel) = nullptr;

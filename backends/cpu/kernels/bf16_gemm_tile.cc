@@ -133,6 +133,17 @@ inline void StoreAll(float* to, Vec v) { StoreVec(to, v); }
 inline void StoreAll(uint16_t* to, Vec v) {
   _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), Narrowed(v));
 }
+// The same for two vectors, with one instruction less.
+inline void StoreTwo(uint16_t* to, Vec first, Vec second) {
+  _mm512_storeu_si512(to, (__m512i)_mm512_cvtne2ps_pbh((__m512)second, (__m512)first));
+}
+// The same for the first half of the lanes.
+inline Vec LoadHalf(const uint16_t* from) {
+  return Widened(_mm256_zextsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from))));
+}
+inline void StoreHalf(uint16_t* to, Vec v) {
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(to), _mm256_castsi256_si128(Narrowed(v)));
+}
 inline Vec SplatOne(const float* from) { return Splat(*from); }
 inline Vec SplatOne(const uint16_t* from) {
   return (Vec)_mm512_set1_epi32(static_cast<int32_t>(static_cast<uint32_t>(*from) << 16));
@@ -209,13 +220,18 @@ class Finisher {
   const bool rounds_first_;
 };
 
-// All whole blocks of a panel of whole vectors, finished while their sums are in registers. Returns
-// their rows.
-template <int kN, bool kAddend>
+// All whole blocks of a panel, finished while their sums are in registers. Of the last vector there
+// may be a half. Returns their rows.
+template <int kN, bool kAddend, bool kHalf>
 int64_t RunWhole(const Bf16Panel& p) {
   constexpr int kM = RowsFor(kN);
+  constexpr int kWhole = kHalf ? kN - 1 : kN;
   const Vec least = Splat(p.least);
   const Vec most = Splat(p.most);
+  const auto finish = [&](Vec sum, Vec addend) {
+    if constexpr (kAddend) sum = Rounded(Rounded(sum) + addend);
+    return Clamped(sum, least, most);
+  };
   int64_t row = 0;
   for (; row + kM <= p.rows; row += kM) {
     Vec acc[kM][kN];
@@ -225,10 +241,16 @@ int64_t RunWhole(const Bf16Panel& p) {
 #pragma GCC unroll 24
     for (int i = 0; i < kM; ++i) {
 #pragma GCC unroll 24
-      for (int j = 0; j < kN; ++j) {
-        Vec v = acc[i][j];
-        if constexpr (kAddend) v = Rounded(Rounded(v) + LoadAll(addend + j * kLanes));
-        StoreAll(y + j * kLanes, Clamped(v, least, most));
+      for (int j = 0; j < kWhole; ++j) {
+        const Vec with = kAddend ? LoadAll(addend + j * kLanes) : Vec{};
+        acc[i][j] = finish(acc[i][j], with);
+      }
+#pragma GCC unroll 24
+      for (int j = 0; j + 2 <= kWhole; j += 2) StoreTwo(y + j * kLanes, acc[i][j], acc[i][j + 1]);
+      if (kWhole % 2 != 0) StoreAll(y + (kWhole - 1) * kLanes, acc[i][kWhole - 1]);
+      if constexpr (kHalf) {
+        const Vec with = kAddend ? LoadHalf(addend + kWhole * kLanes) : Vec{};
+        StoreHalf(y + kWhole * kLanes, finish(acc[i][kWhole], with));
       }
       y += p.y_row;
       addend += p.addend_row;
@@ -237,26 +259,29 @@ int64_t RunWhole(const Bf16Panel& p) {
   return row;
 }
 
-template <bool kAddend>
+template <bool kAddend, bool kHalf>
 int64_t RunWholeOf(const Bf16Panel& p) {
   switch (p.vectors) {
     case 1:
-      return RunWhole<1, kAddend>(p);
+      return RunWhole<1, kAddend, kHalf>(p);
     case 2:
-      return RunWhole<2, kAddend>(p);
+      return RunWhole<2, kAddend, kHalf>(p);
     case 3:
-      return RunWhole<3, kAddend>(p);
+      return RunWhole<3, kAddend, kHalf>(p);
     default:
-      return RunWhole<4, kAddend>(p);
+      return RunWhole<4, kAddend, kHalf>(p);
   }
 }
 
 // Most convolutions, with few products for each result, end with no more than an addend and a
 // clamp.
 int64_t RunWholeBlocks(const Bf16Panel& p) {
-  const bool whole = p.columns == p.vectors * kLanes;
-  if (p.wide || !whole || p.num_stages > 0) return 0;
-  return p.addend == nullptr ? RunWholeOf<false>(p) : RunWholeOf<true>(p);
+  const int64_t missing = p.vectors * kLanes - p.columns;
+  if (p.wide || p.num_stages > 0 || (missing != 0 && missing != kLanes / 2)) return 0;
+  if (missing == 0) {
+    return p.addend == nullptr ? RunWholeOf<false, false>(p) : RunWholeOf<true, false>(p);
+  }
+  return p.addend == nullptr ? RunWholeOf<false, true>(p) : RunWholeOf<true, true>(p);
 }
 
 template <bool kWide>

@@ -32,12 +32,9 @@ inline Vec AddPairs(Vec sums, __m512i x, __m512i w) {
   return (Vec)_mm512_dpbf16_ps((__m512)sums, (__m512bh)x, (__m512bh)w);
 }
 
-// A NaN stays NaN, as the second operand of these instructions. Since rounding keeps order, a clamp
-// of a rounded number rounds to what the clamp of the number itself rounds to.
-inline Vec Clamped(Vec v, Vec least, Vec most) {
-  const __m512 above = _mm512_maskz_max_ps(kAllLanes, (__m512)least, (__m512)v);
-  return (Vec)_mm512_maskz_min_ps(kAllLanes, (__m512)most, above);
-}
+// A NaN stays NaN. Since rounding keeps order, a clamp of a rounded number rounds to what the clamp
+// of the number itself rounds to.
+inline Vec Clamped(Vec v, Vec least, Vec most) { return AtMost(AtLeast(v, least), most); }
 
 }  // namespace
 }  // namespace WEFT_CPU_ISA

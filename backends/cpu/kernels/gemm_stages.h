@@ -17,6 +17,11 @@ inline Vec Gelu(Vec v) {
   return v * Sigmoid(v * (v * v * 0.044715f + 1.0f) * (2 * 0.7978845608f));
 }
 
+inline Vec GeluErf(Vec v) {
+  const Fraction erf = ErfFraction(v * 0.70710678f);
+  return v * 0.5f * (Quotient(erf.numerator, erf.denominator) + 1.0f);
+}
+
 inline Vec Apply(const GemmStage& stage, Vec v) {
   switch (stage.function) {
     case DnnFunction::kRelu:
@@ -26,7 +31,7 @@ inline Vec Apply(const GemmStage& stage, Vec v) {
     case DnnFunction::kSigmoid:
       return Sigmoid(v);
     case DnnFunction::kGeluErf:
-      return v * 0.5f * (Erf(v * 0.70710678f) + 1.0f);
+      return GeluErf(v);
     case DnnFunction::kGeluTanh:
       return Gelu(v);
     case DnnFunction::kSwish:

@@ -33,9 +33,19 @@ inline Vec LoadVec(const float* from) {
 }
 inline void StoreVec(float* to, Vec v) { __builtin_memcpy(to, &v, sizeof v); }
 inline Vec Splat(float f) { return f - Vec{}; }
-// A NaN stays NaN.
-inline Vec AtLeast(Vec v, Vec least) { return v < least ? least : v; }
-inline Vec AtMost(Vec v, Vec most) { return v > most ? most : v; }
+// A NaN stays NaN, as the second operand of these instructions. The forms with masks of all lanes
+// are those of which GCC does not think that they read a vector without a value.
+#if defined(__AVX512F__)
+inline Vec AtLeast(Vec v, Vec least) {
+  return (Vec)_mm512_maskz_max_ps(0xffff, (__m512)least, (__m512)v);
+}
+inline Vec AtMost(Vec v, Vec most) {
+  return (Vec)_mm512_maskz_min_ps(0xffff, (__m512)most, (__m512)v);
+}
+#else
+inline Vec AtLeast(Vec v, Vec least) { return (Vec)_mm256_max_ps((__m256)least, (__m256)v); }
+inline Vec AtMost(Vec v, Vec most) { return (Vec)_mm256_min_ps((__m256)most, (__m256)v); }
+#endif
 
 inline int64_t Least(int64_t a, int64_t b) { return a < b ? a : b; }
 inline int64_t Up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
@@ -48,25 +58,51 @@ inline Vec Polynomial(Vec x, const float (&c)[n]) {
   return p;
 }
 
-// Error below 2 units in the last place; 0 if the result would be denormal, infinite above 88.37.
-// The parts of ln(2) are subtracted one by one; the rest is Taylor's series.
+// Error below 2 units in the last place; infinite above 88.8. The parts of ln(2) are subtracted one
+// by one; the rest is Taylor's series.
+inline Vec ExpRest(Vec x, Vec n) {
+  const Vec r = Fma(n, Splat(-1.42860677e-6f), Fma(n, Splat(-0.693145752f), x));
+  return Polynomial(r,
+                    {1.0f / 5040, 1.0f / 720, 1.0f / 120, 1.0f / 24, 1.0f / 6, 0.5f, 1.0f, 1.0f});
+}
+#if defined(__AVX512F__)
+inline Vec Exp(Vec x) {
+  const Vec inside = AtMost(AtLeast(x, Splat(-104.0f)), Splat(89.0f));
+  const Vec n = (Vec)_mm512_maskz_roundscale_ps(0xffff, (__m512)(inside * Splat(1.44269504f)),
+                                                _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+  return (Vec)_mm512_maskz_scalef_ps(0xffff, (__m512)ExpRest(inside, n), (__m512)n);
+}
+#else
+// 0 if the result would be denormal.
 inline Vec Exp(Vec x) {
   const Vec big = Splat(12582912.0f);  // 1.5 * 2^23: adding it rounds to an integer.
   const Vec inside = AtMost(AtLeast(x, Splat(-87.3f)), Splat(89.0f));
   const Vec rounded = Fma(inside, Splat(1.44269504f), big);
-  const Vec n = rounded - big;
-  const Vec r = Fma(n, Splat(-1.42860677e-6f), Fma(n, Splat(-0.693145752f), inside));
-  const Vec p =
-      Polynomial(r, {1.0f / 5040, 1.0f / 720, 1.0f / 120, 1.0f / 24, 1.0f / 6, 0.5f, 1.0f, 1.0f});
   const Ints power = ((Ints)rounded - (Ints)big + 127) << 23;
-  return x < Splat(-87.3f) ? Vec{} : p * (Vec)power;
+  return x < Splat(-87.3f) ? Vec{} : ExpRest(inside, rounded - big) * (Vec)power;
 }
+#endif
 
 inline Vec Sigmoid(Vec v) { return 1.0f / (1.0f + Exp(-v)); }
 
+// a / b up to a unit in the last place, where b and 1 / b are normal numbers.
+inline Vec Quotient(Vec a, Vec b) {
+#if defined(__AVX512F__)
+  const Vec first = (Vec)_mm512_maskz_rcp14_ps(0xffff, (__m512)b);
+  const Vec inverse = Fma(Fma(-first, b, Splat(1.0f)), first, first);
+  const Vec q = a * inverse;
+  return Fma(Fma(-q, b, a), inverse, q);
+#else
+  return a / b;
+#endif
+}
+
 // An odd rational function on [-4, 4]; outside of it erf is 1 to the last place. The coefficients
 // are Eigen's.
-inline Vec Erf(Vec x) {
+struct Fraction {
+  Vec numerator, denominator;
+};
+inline Fraction ErfFraction(Vec x) {
   const Vec in = AtMost(AtLeast(x, Splat(-4.0f)), Splat(4.0f));
   const Vec z = in * in;
   const Vec p =
@@ -76,7 +112,11 @@ inline Vec Erf(Vec x) {
   const Vec q =
       Polynomial(z, {-1.45660718464996e-05f, -2.13374055278905e-04f, -1.68282697438203e-03f,
                      -7.37332916720468e-03f, -1.42647390514189e-02f});
-  return in * p / q;
+  return {in * p, q};
+}
+inline Vec Erf(Vec x) {
+  const Fraction f = ErfFraction(x);
+  return f.numerator / f.denominator;
 }
 
 // A polynomial as in Moshier's Cephes near 0, otherwise computed from exp.

@@ -145,16 +145,29 @@ class Bf16GemmCall : public LibraryCall {
   }
 
  private:
-  // Shares of about equal size, of whole blocks of rows; at least some for each thread.
+  // Shares of about equal size, of whole blocks of rows; at least some for each thread. Of fewer
+  // rows, one for each thread where the panels do not divide as well.
   void ChooseShares() {
     constexpr int64_t kBlock = 24;  // A multiple of the rows of a block, whatever its width.
+    constexpr int64_t kLeastRows = 16;
     const int64_t row_bytes = shape_.weights.depth * 2;
     const int64_t most = std::max(4 * kBlock, kShareBytes / row_bytes);
     int64_t shares = (shape_.rows + most - 1) / most;
     if (threads_ > 1 && shape_.rows >= 8 * kBlock * threads_) {
       shares = std::max<int64_t>(shares, 4 * threads_);
+    } else if (shape_.rows >= kLeastRows * threads_ && shares <= threads_ && !PanelsDivide()) {
+      share_rows_ = (shape_.rows + threads_ - 1) / threads_;
+      return;
     }
     share_rows_ = AlignUp((shape_.rows + shares - 1) / shares, kBlock);
+  }
+
+  // Whether the thread with the most panels has not much more than its part of them.
+  bool PanelsDivide() const {
+    constexpr double kUneven = 1.1;
+    const auto panels = static_cast<int64_t>(packed_.panels.size());
+    const int64_t most = (panels + threads_ - 1) / threads_;
+    return static_cast<double>(most * threads_) <= kUneven * static_cast<double>(panels);
   }
 
   const uint16_t* Read(const void* x, uint16_t* scratch) const {
@@ -187,16 +200,23 @@ class Bf16GemmCall : public LibraryCall {
   void RunShares(const Bf16Panel& panel) const {
     const int64_t shares = (shape_.rows + share_rows_ - 1) / share_rows_;
     const auto panels = static_cast<int64_t>(packed_.panels.size());
-    const int64_t splits = shares >= 2 * threads_ ? 1 : std::min<int64_t>(panels, 2 * threads_);
+    const bool by_rows = shares >= 2 * threads_ || (shares == threads_ && !PanelsDivide());
+    const int64_t splits = by_rows ? 1 : std::min<int64_t>(panels, 2 * threads_);
     ForEachNext(threads_, shares * splits, [&](int64_t item, const TeamMember&) {
       const int64_t s = item / splits, p = item % splits;
       for (int64_t i = panels * p / splits; i < panels * (p + 1) / splits; ++i) {
-        RunPanel(panel, s * share_rows_, i);
+        RunPanel(panel, s * share_rows_, i, BeginsRange(s, shares));
       }
     });
   }
 
-  void RunPanel(Bf16Panel part, int64_t row, int64_t index) const {
+  // Whether a thread begins with the share (ForEachNext).
+  bool BeginsRange(int64_t share, int64_t shares) const {
+    const int64_t range = (share * threads_ + shares - 1) / shares;
+    return range < threads_ && shares * range / threads_ == share;
+  }
+
+  void RunPanel(Bf16Panel part, int64_t row, int64_t index, bool is_first) const {
     const WeightPanel& columns = packed_.panels[index];
     const int64_t bytes = part.wide ? 4 : 2;
     const auto at = [&](const void* first, int64_t row_stride, int64_t column) -> const char* {
@@ -206,8 +226,8 @@ class Bf16GemmCall : public LibraryCall {
     part.rows = std::min(share_rows_, shape_.rows - row);
     part.offsets = shape_.offsets.data() + row * part.taps;
     part.weights = WeightsOf(columns);
-    // Only the first rows find the weights outside of L2.
-    if (row == 0 && index + 1 < static_cast<int64_t>(packed_.panels.size())) {
+    // Only the first rows of a thread find the weights outside of its L2.
+    if (is_first && index + 1 < static_cast<int64_t>(packed_.panels.size())) {
       const WeightPanel& next = packed_.panels[index + 1];
       part.next = reinterpret_cast<const char*>(WeightsOf(next));
       part.next_bytes = shape_.weights.length() * next.vectors * table_.lanes * 2;

@@ -1,5 +1,6 @@
 // scaled_dot_product_attention: blocks of queries run in parallel, each with memory for one block
-// of keys.
+// of keys. Of heads with a single query, as a decoder has them, those that share keys are queries
+// of one block.
 
 #include <algorithm>
 #include <cmath>
@@ -34,17 +35,38 @@ class AttentionCall : public LibraryCall {
   AttentionCall(AttentionBlock block, AttentionFn fn, int threads)
       : block_(block), fn_(fn), threads_(threads) {}
 
+  // Makes heads with one query each that share keys queries of one block, as many as let the
+  // threads finish first.
+  void JoinHeads() {
+    if (queries != 1 || block_.causal || batch_dims.empty()) return;
+    int64_t joined = 1;
+    for (int64_t n = 2; n <= k.shared; ++n) {
+      if (k.shared % n == 0 && TimeOf(n) <= TimeOf(joined)) joined = n;
+    }
+    block_.q.row = q.strides.back();
+    block_.y_row = y.strides.back();
+    if (masked) block_.mask.row = mask.strides.back();
+    for (Heads* heads : {&q, &y, &mask}) {
+      if (!heads->strides.empty()) heads->strides.back() *= joined;
+    }
+    k.shared /= joined;
+    v.shared /= joined;
+    batch_dims.back() /= joined;
+    batches /= joined;
+    queries = joined;
+  }
+
   // Large blocks pack keys once for many queries; small blocks keep all threads busy.
   void ChooseBlocks() {
     constexpr int64_t kLeast = 48;
     per_block_ = kAttentionQueries;
-    while (per_block_ > kLeast && NumItems() < 4 * threads_) per_block_ -= kLeast;
+    while (per_block_ > kLeast && NumItems() < kItemsOfThread * threads_) per_block_ -= kLeast;
     bytes_ = AttentionScratch(per_block_, block_.features, block_.value_features);
   }
 
   int64_t scratch_bytes() const override { return bytes_ * threads_; }
   std::string name() const override { return rounds ? "bf16_attention" : "attention"; }
-  bool rounds_operands() const override { return rounds && block_.q.is_f32; }
+  bool rounds_operands() const override { return rounds && block_.q.dtype == DType::kF32; }
 
   absl::Status Run(const CallMemory& memory) override {
     const int64_t items = NumItems();
@@ -67,6 +89,15 @@ class AttentionCall : public LibraryCall {
   bool rounds = false;  // Operands, to bf16.
 
  private:
+  static constexpr int64_t kItemsOfThread = 4;
+
+  // With so many queries in a block: to read the keys takes as long as about five queries of them.
+  int64_t TimeOf(int64_t joined) const {
+    constexpr int64_t kReading = 5;
+    const int64_t blocks = batches / joined;
+    return (blocks + threads_ - 1) / threads_ * (kReading + joined);
+  }
+
   int64_t NumBlocks() const { return (queries + per_block_ - 1) / per_block_; }
   int64_t NumItems() const { return batches * NumBlocks(); }
 
@@ -97,7 +128,7 @@ class AttentionCall : public LibraryCall {
     fn_(b, scratch);
   }
 
-  const AttentionBlock block_;
+  AttentionBlock block_;
   const AttentionFn fn_;
   const int threads_;
   int64_t per_block_ = kAttentionQueries;
@@ -107,7 +138,7 @@ class AttentionCall : public LibraryCall {
 AttentionMatrix MatrixOf(const RunView& view, const TileTable& table) {
   AttentionMatrix m;
   m.bytes = DTypeBits(view.dtype) / 8;
-  m.is_f32 = view.dtype == DType::kF32;
+  m.dtype = view.dtype;
   m.load = table.load(view.dtype);
   m.column = view.strides[view.rank() - 1];
   m.row = view.strides[view.rank() - 2];
@@ -197,6 +228,7 @@ LibraryCallOr MakeAttentionCall(const LibraryStep& step, const LibraryContext& c
     const int64_t heads = q.dims[batch_rank - 1];
     call->k.shared = call->v.shared = std::max<int64_t>(1, heads / k.dims[batch_rank - 1]);
   }
+  call->JoinHeads();
   call->ChooseBlocks();
   return call;
 }

@@ -106,6 +106,112 @@ class Bf16DepthwiseCall : public LibraryCall {
   int64_t own_bytes_ = 0;
 };
 
+// The same with windows of three by three, a line of results at a time.
+class Bf16DepthwiseLinesCall : public LibraryCall {
+ public:
+  // `weights`: [3, 3, channels].
+  Bf16DepthwiseLinesCall(Bf16DepthwiseShape shape, const std::vector<uint16_t>& weights,
+                         std::vector<int> slots, int threads)
+      : shape_(std::move(shape)),
+        slots_(std::move(slots)),
+        threads_(threads),
+        zeros_(shape_.channels),
+        bias_(AlignUp(shape_.channels, kBf16DepthwiseBlock)),
+        weights_(bias_.size() * kTaps) {
+    Pack(weights);
+    ChooseShares();
+  }
+
+  int64_t scratch_bytes() const override { return 0; }
+  std::string name() const override { return "bf16_depthwise"; }
+
+  static bool Takes(const ByteWindow& w) {
+    return w.kernel == std::vector<int64_t>{kSize, kSize} &&
+           w.dilation == std::vector<int64_t>{1, 1} && w.stride[1] <= 2;
+  }
+
+  absl::Status Run(const CallMemory& memory) override {
+    if (shape_.has_bias) {
+      table_.pack_bias(static_cast<const uint16_t*>(memory.args[slots_[kDnnBias]]), shape_.channels,
+                       bias_.data());
+    }
+    Bf16DepthwiseLine line;
+    line.width = shape_.x.dims[2];
+    line.before = shape_.window.before[1];
+    line.stride = shape_.window.stride[1];
+    line.results = shape_.y_dims[2];
+    line.weights = weights_.data();
+    line.bias = bias_.data();
+    line.least = shape_.least;
+    line.most = shape_.most;
+    line.y_row = shape_.y_row;
+    const auto* const x = static_cast<const uint16_t*>(memory.args[slots_[kDnnSource]]);
+    auto* const y = static_cast<uint16_t*>(memory.result);
+    const int64_t lines = shape_.y_dims[0] * shape_.y_dims[1];
+    ForEachNext(threads_, lines * splits_, [&](int64_t item, const TeamMember&) {
+      Bf16DepthwiseLine part = line;
+      FindLines(x, item % lines, &part);
+      part.first = item / lines * split_channels_;
+      part.end = std::min(shape_.channels, part.first + split_channels_);
+      part.y = y + item % lines * line.results * line.y_row;
+      table_.run_line(part);
+    });
+    return absl::OkStatus();
+  }
+
+ private:
+  static constexpr int64_t kSize = Bf16DepthwiseLine::kSize;
+  static constexpr int64_t kTaps = kSize * 4;  // With those of zeros.
+
+  void Pack(const std::vector<uint16_t>& given) {
+    std::vector<uint16_t> columns(kTaps * shape_.channels);
+    for (int64_t column = 0; column < kSize; ++column) {
+      for (int64_t line = 0; line < kSize; ++line) {
+        std::copy_n(given.begin() + (line * kSize + column) * shape_.channels, shape_.channels,
+                    columns.begin() + (column * 4 + line) * shape_.channels);
+      }
+    }
+    table_.pack({columns.data(), kTaps, shape_.channels, weights_.data()});
+  }
+
+  // Of few lines, threads take some of the channels, as in matmuls of few rows.
+  void ChooseShares() {
+    constexpr int64_t kItemsOfThread = 8;
+    const int64_t lines = shape_.y_dims[0] * shape_.y_dims[1];
+    const int64_t blocks = static_cast<int64_t>(bias_.size()) / kBf16DepthwiseBlock;
+    const int64_t wanted = (kItemsOfThread * threads_ + lines - 1) / lines;
+    const int64_t splits =
+        threads_ == 1 || wanted == 1 ? 1 : std::min(blocks, AlignUp(wanted, threads_));
+    const int64_t of_split = (blocks + splits - 1) / splits;
+    split_channels_ = of_split * kBf16DepthwiseBlock;
+    splits_ = (blocks + of_split - 1) / of_split;
+  }
+
+  // The lines of x that result line `index` reads.
+  void FindLines(const uint16_t* x, int64_t index, Bf16DepthwiseLine* line) const {
+    const ByteRows& rows = shape_.x;
+    const int64_t image = index / shape_.y_dims[1];
+    const int64_t first =
+        index % shape_.y_dims[1] * shape_.window.stride[0] - shape_.window.before[0];
+    for (int64_t k = 0; k < kSize; ++k) {
+      const bool inside = first + k >= 0 && first + k < rows.dims[1];
+      line->x[k] =
+          inside ? x + image * rows.strides[0] + (first + k) * rows.strides[1] : zeros_.data();
+      line->step[k] = inside ? rows.strides[2] : 0;
+    }
+  }
+
+  const Bf16DepthwiseShape shape_;
+  const std::vector<int> slots_;
+  const int threads_;
+  const Bf16DepthwiseTable& table_ = Avx512Bf16Depthwise();
+  const std::vector<uint16_t> zeros_;
+  std::vector<float> bias_;
+  std::vector<uint16_t> weights_;
+  int64_t splits_ = 1;
+  int64_t split_channels_ = 0;
+};
+
 bool IsDepthwise(const DnnConvolution& c) {
   const size_t rank = c.x.dims.size();
   return c.weights.dims.size() == rank + 1 && c.weights.dims[1] == 1 && c.weights.dims[2] == 1 &&
@@ -181,9 +287,13 @@ LibraryCallOr MakeBf16DepthwiseCall(const DnnConvolution& c, const std::vector<i
   shape.has_bias = !c.bias.dims.empty();
   shape.window = {
       {c.weights.dims.begin() + 3, c.weights.dims.end()}, c.stride, c.dilation, c.before};
-  return std::make_unique<Bf16DepthwiseCall>(
-      std::move(shape), WeightsOf(c, static_cast<const uint16_t*>(constant.data)), slots,
-      context.threads);
+  std::vector<uint16_t> weights = WeightsOf(c, static_cast<const uint16_t*>(constant.data));
+  if (Bf16DepthwiseLinesCall::Takes(shape.window)) {
+    return std::make_unique<Bf16DepthwiseLinesCall>(std::move(shape), weights, slots,
+                                                    context.threads);
+  }
+  return std::make_unique<Bf16DepthwiseCall>(std::move(shape), std::move(weights), slots,
+                                             context.threads);
 }
 
 LibraryCallOr MakeBf16MaximumCall(const DnnPooling& p, const LibraryContext& context) {

@@ -63,13 +63,48 @@ void ForEach(int64_t threads, int64_t items, const Body& body) {
   });
 }
 
-// The same for items that take different times: a member that is free takes the next one.
+// The items of a loop in ranges, of which each is begun by one member. Members that have finished
+// theirs take items of the others.
+class ItemRanges {
+ public:
+  ItemRanges(int64_t threads, int64_t items)
+      : ranges_(threads < kMost ? threads : kMost), items_(items) {
+    for (int64_t r = 0; r < ranges_; ++r) next_[r].item.store(Begin(r), std::memory_order_relaxed);
+  }
+
+  // Calls body(item) for what the member takes.
+  template <typename Body>
+  void Run(int64_t member, const Body& body) {
+    for (int64_t i = 0; i < ranges_; ++i) {
+      const int64_t r = (member + i) % ranges_;
+      const int64_t end = Begin(r + 1);
+      int64_t item = 0;
+      while ((item = next_[r].item.fetch_add(1, std::memory_order_relaxed)) < end) body(item);
+    }
+  }
+
+ private:
+  static constexpr int64_t kMost = 32;
+  struct alignas(64) Next {
+    std::atomic<int64_t> item;
+  };
+
+  int64_t Begin(int64_t range) const { return items_ * range / ranges_; }
+
+  const int64_t ranges_;
+  const int64_t items_;
+  Next next_[kMost];
+};
+
+// The same for items that take different times: a member that is free takes those of others. It
+// begins with the items of ForEach: what a step writes is mostly read from the cache of the same
+// processor by the next one.
 template <typename Body>
 void ForEachNext(int64_t threads, int64_t items, const Body& body) {
-  std::atomic<int64_t> next{0};
+  if (threads <= 1) return ForEach(1, items, body);
+  ItemRanges ranges(threads, items);
   RunTeam(threads, [&](const TeamMember& member) {
-    int64_t item = 0;
-    while ((item = next.fetch_add(1, std::memory_order_relaxed)) < items) body(item, member);
+    ranges.Run(member.index, [&](int64_t item) { body(item, member); });
   });
 }
 

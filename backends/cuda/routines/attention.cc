@@ -168,7 +168,9 @@ absl::StatusOr<std::unique_ptr<StepCode>> MakeAttention(const RoutineContext& co
   shape.dtype = request.results[0].dtype;
   shape.cap = sizes.softcap > 0;
   if (mask.present()) {
-    shape.mask = mask.dtype == DType::kBool ? AttentionMask::kBool : AttentionMask::kAdded;
+    shape.mask = mask.dtype == DType::kBool  ? AttentionMask::kBool
+                 : mask.dtype == shape.dtype ? AttentionMask::kAdded
+                                             : AttentionMask::kAddedF32;
   }
   // The kernel of wgmma passes on the emulation, but has not run on a GPU yet.
   constexpr bool kWgmma = false;

@@ -759,8 +759,10 @@ void SetFeatures(int64_t features, int64_t value_features, AttentionShape* shape
 
 std::string AttentionUnit(const AttentionShape& shape) {
   std::string text = absl::StrCat(Prelude(), TilePrelude());
-  absl::StrAppend(&text, "#define W_MASK ", static_cast<int>(shape.mask), "\n#define W_CAP ",
-                  shape.cap ? 1 : 0, "\n");
+  const bool f32_mask = shape.mask == AttentionMask::kAddedF32;
+  absl::StrAppend(&text, "#define W_MASK ",
+                  static_cast<int>(f32_mask ? AttentionMask::kAdded : shape.mask),
+                  "\n#define W_CAP ", shape.cap ? 1 : 0, "\n");
   if (shape.form == AttentionForm::kPlain) {
     absl::StrAppend(&text, kCommon, kLargest, kPlain);
   } else {
@@ -783,7 +785,7 @@ std::string AttentionUnit(const AttentionShape& shape) {
         absl::StrAppend(&text, kTensorBegin, kCommon, kTiles, kKernelBegin, kTensor, kCombine);
     }
   }
-  const char* mask = shape.mask == AttentionMask::kBool ? "m_bool" : "TYPE";
+  const char* mask = shape.mask == AttentionMask::kBool ? "m_bool" : f32_mask ? "f32" : "TYPE";
   text = absl::StrReplaceAll(text, {{"SEEN", mask}});
   return absl::StrReplaceAll(text, {{"TYPE", MemoryType(shape.dtype)}});
 }

@@ -32,7 +32,8 @@ struct AttentionSizes {
   float scale = 1, softcap = 0;
 };
 
-enum class AttentionMask : uint8_t { kNone, kBool, kAdded };
+// An added mask has the queries' dtype or is f32.
+enum class AttentionMask : uint8_t { kNone, kBool, kAdded, kAddedF32 };
 
 // The code of a kernel.
 enum class AttentionForm : uint8_t {

@@ -26,7 +26,7 @@ std::vector<SymInt> ScoreDims(const OpArgs& args) {
 absl::Status VerifyMask(const OpArgs& args) {
   if (!args.has(3)) return absl::OkStatus();
   const Type mask = args.type(3);
-  if (mask.dtype() != DType::kBool) {
+  if (mask.dtype() != DType::kBool && mask.dtype() != DType::kF32) {
     WEFT_RETURN_IF_ERROR(CheckSameDType(args, 0, 3));
   }
   const std::vector<SymInt> dims = ScoreDims(args);
@@ -264,7 +264,8 @@ WEFT_DEFINE_OP(scaled_dot_product_attention,
                       "of [batch..., heads, length, features]. scale is 1 / "
                       "sqrt(features) when absent; cap(x) = softcap tanh(x / softcap) "
                       "unless softcap is 0. A mask of bools says which keys a query sees, "
-                      "one of floats is added; is_causal hides key j from query i < j. A "
+                      "one of floats, in the query's dtype or f32, is added; is_causal hides key j "
+                      "from query i < j. A "
                       "query that sees no key gives 0. With enable_gqa the heads of key "
                       "and value are shared by consecutive heads of query. Floats of less "
                       "than 32 bits are computed in f32. ATen: "
@@ -287,6 +288,8 @@ scaled_dot_product_attention(f32[2, 6, 3, 4], f32[2, 2, 5, 4], f32[2, 2, 5, 4], 
 scaled_dot_product_attention(f64[3, 4], f64[5, 4], f64[5, 2], none)
 scaled_dot_product_attention(f16[2, 3, 4], f16[2, 5, 4], f16[2, 5, 4], f16[3, 5])
 scaled_dot_product_attention(bf16[2, 3, 4], bf16[2, 5, 4], bf16[2, 5, 4], none)
+scaled_dot_product_attention(bf16[2, 2, 3, 4], bf16[2, 2, 5, 4], bf16[2, 2, 5, 4], f32[2, 1, 1, 5])
+scaled_dot_product_attention(f16[2, 1, 4], f16[2, 3, 4], f16[2, 3, 4], f32[3]{0, -3.4e38, -1e6})
 scaled_dot_product_attention(f32[2, 0, 4], f32[2, 5, 4], f32[2, 5, 4], none)
 scaled_dot_product_attention(f32[2, 3, 4], f32[2, 5, 3], f32[2, 5, 4], none) ! "the features of query and key: 4 and 3 differ"
 scaled_dot_product_attention(f32[2, 3, 4], f32[2, 5, 4], f32[2, 6, 4], none) ! "key and value in dim 1: 5 and 6 differ"

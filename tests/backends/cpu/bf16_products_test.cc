@@ -69,6 +69,22 @@ const Product kDepthwise[] = {
      "%p = relu(%x) %y = convolution(%p, %w, %b, stride=[1, 1], padding=[1, 1], dilation=[1, 1], "
      "groups=40)",
      "2, 40, 9, 8", "40, 1, 1"},
+    {"halved", "%b: bf16[72], %x: bf16[2, 72, 9, 8], %w: bf16[72, 1, 3, 3]",
+     "%p = relu(%x) %y = convolution(%p, %w, %b, stride=[2, 2], padding=[1, 1], dilation=[1, 1], "
+     "groups=72)",
+     "2, 72, 5, 4", "72, 1, 1"},
+    {"halved_lines", "%x: bf16[1, 48, 8, 7], %w: bf16[48, 1, 3, 3]",
+     "%p = relu(%x) %y = convolution(%p, %w, none, stride=[2, 1], padding=[0, 2], "
+     "dilation=[1, 1], groups=48)",
+     "1, 48, 3, 9", "48, 1, 1"},
+    {"thirds", "%x: bf16[1, 33, 10, 13], %w: bf16[33, 1, 3, 3]",
+     "%p = relu(%x) %y = convolution(%p, %w, none, stride=[3, 3], padding=[1, 1], "
+     "dilation=[1, 1], groups=33)",
+     "1, 33, 4, 5", "33, 1, 1"},
+    {"one_point", "%x: bf16[1, 200, 1, 1], %w: bf16[200, 1, 3, 3]",
+     "%p = relu(%x) %y = convolution(%p, %w, none, stride=[1, 1], padding=[1, 1], "
+     "dilation=[1, 1], groups=200)",
+     "1, 200, 1, 1", "200, 1, 1"},
     {"five_by_five", "%x: bf16[1, 96, 12, 9], %w: bf16[96, 1, 5, 5]",
      "%p = relu(%x) %y = convolution(%p, %w, none, stride=[2, 2], padding=[2, 2], "
      "dilation=[1, 1], groups=96)",

@@ -1,6 +1,9 @@
 """Small faults of the executor for CUDA (__init__.py)."""
 
 MUTATIONS = [
+    ("cuda-attention-f32-mask", "backends/cuda/routines/attention_unit.cc",
+     'f32_mask ? "f32" : "TYPE";', 'f32_mask ? "TYPE" : "TYPE";',
+     "a mask of f32 beside narrow queries is read in their dtype"),
     # Groups of points.
     ("cuda-group-past-end", "backends/cuda/kernel_code.cc",
      "if (value(multiple) % size != 0) return 1;", "if (value(multiple) < 0) return 1;",

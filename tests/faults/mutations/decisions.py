@@ -1,6 +1,15 @@
 """Small faults of decisions of passes (__init__.py)."""
 
 MUTATIONS = [
+    ("fold-keeps-f8", "passes/fold_constants.cc",
+     "DTypeBits(from) <= kNarrowBits &&", "DTypeBits(from) < kNarrowBits &&",
+     "weights of 8-bit floats are converted in each run"),
+    ("autocast-casts-caches", "passes/autocast/decision.cc",
+     "return query.dim(query.rank() - 2) == SymInt(1) ?", "return query.rank() == 0 ?",
+     "keys and values in f32 are cast for one query"),
+    ("autocast-rounds-large-mask", "passes/autocast/decision.cc",
+     "    lowered->operands = std::move(operands);\n", "",
+     "a mask of attention that the low dtype takes for infinities is cast to it"),
     # What fusion replaces.
     ("attention-stale-operand", "passes/fuse_attention.cc",
      "    replaced[old] = value;\n", "",

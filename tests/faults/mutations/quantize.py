@@ -211,7 +211,7 @@ MUTATIONS = [
      "(bits + 0x7fff + (bits >> 16 & 1)) >> 16", "bits >> 16",
      "weights are rounded toward zero"),
     ("autocast-reads-f32-low", "passes/autocast/decision.cc",
-     "if (!IsLow(value) && known_.Find(value) == nullptr)", "if (value == nullptr)",
+     "return WhyF32(*lowered.node, lowered.operands);", "return \"\";",
      "a sum with an f32 value is low"),
     ("autocast-moves-of-f32", "passes/autocast/decision.cc",
      "if (!uses_.contains({use->user(), use->operand_index()})) return false;",

@@ -187,13 +187,29 @@ TEST(AutocastRanges, MasksThatAreComputedStay) {
   EXPECT_THAT(Decided(with("-10000.0"), "cpu", F16()),
               HasSubstr("scaled_dot_product_attention: low, operands 0 1 2 3\n"));
   const std::string large = Decided(with("-100000.0"), "cpu", F16());
-  EXPECT_THAT(large, HasSubstr("scaled_dot_product_attention: f32: operand 3 is out of the range "
-                               "of f16\n"));
+  EXPECT_THAT(large, HasSubstr("scaled_dot_product_attention: low, operands 0 1 2\n"));
   // A softmax has a bound.
   EXPECT_THAT(large, HasSubstr("matmul: low, operands 0 1\n"));
   EXPECT_THAT(Decided(with("-3.4028235e+38")),
-              HasSubstr("scaled_dot_product_attention: f32: operand 3 is out of the range of "
-                        "bf16\n"));
+              HasSubstr("scaled_dot_product_attention: low, operands 0 1 2\n"));
+}
+
+// A cache of a program in f32 is read once by one query.
+TEST(Autocast, OneQueryReadsKeysInTheirDType) {
+  const auto with = [](absl::string_view queries) {
+    return Decided(absl::StrReplaceAll(R"(
+    func @main(%q: f32[1, N, 4], %k: f32[1, 9, 4], %w: f32[4, 4]) {
+      %0 = matmul(%q, %w)
+      %1 = scaled_dot_product_attention(%0, %k, %k, none)
+      %2 = matmul(%k, %w)
+      %3 = scaled_dot_product_attention(%0, %2, %2, none)
+      return %1, %3
+    })",
+                                       {{"N", queries}}));
+  };
+  EXPECT_THAT(with("1"), HasSubstr("scaled_dot_product_attention: f32: operand 1 is f32\n"));
+  EXPECT_THAT(with("1"), HasSubstr("scaled_dot_product_attention: low, operands 0 1 2\n"));
+  EXPECT_THAT(with("2"), testing::Not(HasSubstr("operand 1 is f32")));
 }
 
 TEST(AutocastRanges, LargeValuesStayInNestedGraphs) {

@@ -68,6 +68,17 @@ TEST(Parallel, EachItemIsDoneOnce) {
   EXPECT_THAT(Times(4, 10), Each(2));
   EXPECT_THAT(Times(4, 3), Each(2));
   EXPECT_THAT(Times(4, 0), ElementsAre());
+  EXPECT_THAT(Times(40, 100), Each(2));
+}
+
+// A range is [n r / 4, n (r + 1) / 4), as the share of a member of ForEach.
+TEST(Parallel, MembersTakeTheirOwnItemsFirst) {
+  ItemRanges ranges(4, 10);
+  std::vector<int64_t> taken;
+  ranges.Run(1, [&](int64_t item) { taken.push_back(item); });
+  EXPECT_THAT(taken, ElementsAre(2, 3, 4, 5, 6, 7, 8, 9, 0, 1));
+  ranges.Run(0, [&](int64_t item) { taken.push_back(item); });
+  EXPECT_EQ(taken.size(), 10);
 }
 
 TEST(Parallel, MembersMeet) {
