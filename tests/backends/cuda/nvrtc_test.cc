@@ -22,6 +22,7 @@
 #include "backends/cuda/routines/copy_unit.h"
 #include "backends/cuda/routines/epilogue.h"
 #include "backends/cuda/routines/finish_unit.h"
+#include "backends/cuda/routines/fourier_unit.h"
 #include "backends/cuda/routines/grid_sampler_unit.h"
 #include "backends/cuda/routines/interpolate_unit.h"
 #include "backends/cuda/routines/matmul_choice.h"
@@ -132,8 +133,10 @@ TEST_F(CudaNvrtc, CompilesMatmuls) {
   for (const MatmulKernel& kernel : TiledKernels(MatmulForm::kPlain)) {
     expect(kernel, DType::kF64, kOneK, kOneK);
     expect(kernel, DType::kBF16, kOneK, kOneK);
+    expect(kernel, DType::kI32, kOneK, kOneK);
+    expect(kernel, DType::kI64, kOneK, kOneK);
   }
-  for (const DType dtype : {DType::kF32, DType::kBF16, DType::kF64}) {
+  for (const DType dtype : {DType::kF32, DType::kBF16, DType::kF64, DType::kI32}) {
     for (const MatmulRead read : {kOneK, kGroupsK, kGroupsLines}) {
       MatmulProblem problem;
       problem.m = kMaxFewRows;
@@ -165,6 +168,8 @@ TEST_F(CudaNvrtc, CompilesConvolutions) {
   };
   expect(DType::kF32, ConvolutionKind::kPlain);
   expect(DType::kF64, ConvolutionKind::kPlain);
+  expect(DType::kI32, ConvolutionKind::kPlain);
+  expect(DType::kI64, ConvolutionKind::kPlain);
   expect(DType::kBF16, ConvolutionKind::kTensor);
   archs_ = {"sm_90a"};
   expect(DType::kF16, ConvolutionKind::kWgmma);
@@ -186,6 +191,9 @@ TEST_F(CudaNvrtc, CompilesRoutines) {
     ExpectCompiles(FinishUnit(dtype, PlainEpilogue(dtype)), 2);
   }
   ExpectCompiles(CopyUnit(), 5);
+  for (const DType dtype : {DType::kF32, DType::kBF16, DType::kF64}) {
+    ExpectCompiles(FourierUnit(dtype), 3);
+  }
   ExpectCompiles(GridSamplerUnit(GridMode::kBicubic, DType::kF32, DType::kF32), 1);
   ExpectCompiles(GridSamplerUnit(GridMode::kBilinear, DType::kF16, DType::kF32), 1);
   ExpectCompiles(GridSamplerUnit(GridMode::kNearest, DType::kF64, DType::kF64), 1);
