@@ -87,11 +87,18 @@ FIRST_TESTS = {
     "backends/cpu/library/fourier": [["//tests/backends/cpu:fourier_test"]],
     "backends/cpu/kernels/sample": [["//tests/backends/cpu:sampling_test"]],
     "backends/cpu/library/resample": [["//tests/backends/cpu:sampling_test"]],
+    "backends/cpu/kernels/tile_memory": [
+        ["//tests/backends/cpu:float8_test", "//tests/backends/cpu/interpreter:interpreter_test"],
+        ["//tests/backends/cpu:executable_test"],
+        ["//tests/backends/cpu:samples_test"],
+        ["//tests/backends/cpu:differential_test", "//tests/backends/cpu:agreement_test"],
+    ],
     "backends/cpu/library/library_scan": [["//tests/backends/cpu:order_test"]],
     "backends/cpu/library/library_scatter": [["//tests/backends/cpu:order_test"]],
     "backends/cpu/library/library_sort": [["//tests/backends/cpu:order_test"]],
     "backends/cpu/library/library_grid": [["//tests/backends/cpu:sampling_test"]],
     "backends/cpu/library/library_fold": [["//tests/backends/cpu:sampling_test"]],
+    "backends/cpu/library/library_float8": [["//tests/backends/cpu:float8_test"]],
     "backends/cpu/library/library_roll": [["//tests/backends/cpu:sampling_test"]],
     "backends/cpu/library/library_convolution": [["//tests/backends/cpu:sampling_test"]],
     "backends/cuda/": [
