@@ -93,6 +93,7 @@ FIRST_TESTS = {
         ["//tests/backends/cpu:samples_test"],
         ["//tests/backends/cpu:differential_test", "//tests/backends/cpu:agreement_test"],
     ],
+    "backends/cpu/evaluator": [["//tests/backends/cpu:order_test"]],
     "backends/cpu/kernels/group": [["//tests/backends/cpu:sampling_test"]],
     "backends/cpu/kernels/order": [["//tests/backends/cpu:order_test"]],
     "backends/cpu/kernels/place": [["//tests/backends/cpu:order_test"]],

@@ -28,7 +28,7 @@ const std::map<std::string, int>& Hot() {
       {"base/log.h", 270},
       {"base/status_macros.h", 540},
       {"graph/ir/attr.h", 555},
-      {"graph/ir/attrs.h", 475},
+      {"graph/ir/attrs.h", 480},
       {"graph/ir/builder.h", 385},
       {"graph/ir/builtin_ops.h", 320},
       {"graph/ir/graph.h", 325},

@@ -9,8 +9,13 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "backends/cpu/target.h"
+#include "backends/reference/executor.h"
+#include "graph/ir/module.h"
 #include "gtest/gtest.h"
+#include "lowering/lower.h"
 #include "tests/backends/cpu/routine_program.h"
+#include "tests/support/parse.h"
 
 namespace weft::cpu {
 namespace {
@@ -364,6 +369,35 @@ TEST(Scatter, RefusesIndicesOutOfRange) {
       long_line->Run({Noise(DType::kF32, {4}, 1, 1), indices, Noise(DType::kF32, {3000}, 1, 2)});
   EXPECT_TRUE(absl::StrContains(got.status().message(), "index 1099511627776 is out of range"))
       << got.status();
+}
+
+// The sizes of the results depend on the elements.
+TEST(Unique, GroupsElements) {
+  for (const char* dtype : {"bool", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "f16",
+                            "bf16", "f32", "f64"}) {
+    for (const char* attrs : {"", ", sorted=false", ", dim=0", ", dim=-1, sorted=false"}) {
+      const std::string text = With(
+          absl::StrCat("func @main(%x: T[n]) -> (T[u0], i64[u0], i64[n], i64[u0]) where n >= 0,"
+                       " unbacked u0, u0 <= n { %y, %i, %j, %k = unique(%x",
+                       attrs, ") : T[u0], i64[u0], i64[n], i64[u0] return %y, %i, %j, %k }"),
+          dtype);
+      const auto module = Parse(text);
+      auto plan = Lower(*module->main(), CpuTarget());
+      ASSERT_TRUE(plan.ok()) << plan.status();
+      const auto executable = Executable::Create(*std::move(plan), CpuOptions());
+      ASSERT_TRUE(executable.ok()) << executable.status();
+      for (const int64_t n : {0, 1, 7, 500}) {
+        SCOPED_TRACE(absl::StrCat(text, " n=", n));
+        const HostTensor x = Repeating(*ParseDType(dtype), {n});
+        const auto want = reference::Run(*module->main(), {x});
+        const auto got = (*executable)->Run({x});
+        ASSERT_TRUE(want.ok() && got.ok()) << want.status() << got.status();
+        for (size_t r = 0; r < want->size(); ++r) {
+          EXPECT_EQ(Difference((*got)[r], (*want)[r], kEqual), "") << "result " << r;
+        }
+      }
+    }
+  }
 }
 
 }  // namespace
