@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
+#include "backends/cpu/evaluator.h"
 #include "backends/cpu/generated.h"
 #include "backends/cpu/launcher.h"
 #include "backends/cpu/target.h"
@@ -18,7 +19,6 @@
 #include "backends/runtime/logs.h"
 #include "backends/runtime/plan_runner.h"
 #include "backends/runtime/plan_runtime.h"
-#include "backends/step_reference.h"
 #include "base/out_of_memory.h"
 #include "base/status_macros.h"
 #include "graph/ir/module.h"
@@ -92,7 +92,7 @@ struct Executable::Impl {
   HostDevice device;
   CpuLauncher launcher;
   GeneratedKernels* generated = nullptr;  // The launcher's; null if no code is generated.
-  PlanRuntime runtime{device, launcher, &OpEvaluator()};
+  PlanRuntime runtime{device, launcher, &CpuEvaluator()};
   std::unique_ptr<PlanRunner> runner;
   int64_t kernels = 0;  // Kernels in the plan and its nested plans; likewise `steps`.
   int64_t steps = 0;

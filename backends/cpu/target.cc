@@ -157,6 +157,18 @@ target cpu {
     indices = 1
     in_place = true
   }
+  routine widen_float8 {
+    ops = [convert]
+    dtypes = [f8e4m3, f8e5m2, f8e4m3fnuz, f8e5m2fnuz]
+    result_dtypes = [f32, f16, bf16]
+    contract = "bit-exact"
+  }
+  routine round_to_float8 {
+    ops = [convert]
+    dtypes = [f32, f16, bf16, f8e4m3, f8e5m2, f8e4m3fnuz, f8e5m2fnuz]
+    result_dtypes = [f8e4m3, f8e5m2, f8e4m3fnuz, f8e5m2fnuz]
+    contract = "bit-exact"
+  }
   routine fold {
     ops = [col2im]
     dtypes = [f32, f16, bf16]

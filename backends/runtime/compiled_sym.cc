@@ -87,31 +87,41 @@ std::optional<int64_t> Apply(Kind kind, int64_t number, absl::Span<const int64_t
   }
 }
 
-// True if Apply() implements all kinds in the expression.
+// True if Apply() implements the kind, or it is a symbol's.
+bool IsStraight(Kind kind) {
+  switch (kind) {
+    case Kind::kConst:
+    case Kind::kSymbol:
+    case Kind::kSum:
+    case Kind::kProduct:
+    case Kind::kFloorDiv:
+    case Kind::kMod:
+    case Kind::kMin:
+    case Kind::kMax:
+    case Kind::kBroadcast:
+    case Kind::kNonNegative:
+    case Kind::kZero:
+      return true;
+    default:
+      return false;
+  }
+}
+
 bool IsStraight(SymInt s) {
   std::vector<SymInt> stack = {s};
   while (!stack.empty()) {
     const SymInt top = stack.back();
     stack.pop_back();
-    switch (top.kind()) {
-      case Kind::kConst:
-      case Kind::kSymbol:
-      case Kind::kSum:
-      case Kind::kProduct:
-      case Kind::kFloorDiv:
-      case Kind::kMod:
-      case Kind::kMin:
-      case Kind::kMax:
-      case Kind::kBroadcast:
-      case Kind::kNonNegative:
-      case Kind::kZero:
-        break;
-      default:
-        return false;
-    }
+    if (!IsStraight(top.kind())) return false;
     stack.insert(stack.end(), top.args().begin(), top.args().end());
   }
   return true;
+}
+
+// The number that Apply() takes.
+int64_t NumberOf(SymInt s) {
+  if (s.is_constant()) return s.value();
+  return s.kind() == Kind::kSum || s.kind() == Kind::kProduct ? s.coefficient() : 0;
 }
 
 }  // namespace
@@ -136,11 +146,8 @@ void CompiledSym::Add(SymInt s, absl::FunctionRef<int(SymInt)> number_of) {
       continue;
     }
     begun.pop_back();
-    Step step{top.kind(), static_cast<int>(top.args().size()), 0};
-    if (top.is_constant()) step.number = top.value();
-    if (top.is_symbol()) step.number = number_of(top);
-    if (top.kind() == Kind::kSum || top.kind() == Kind::kProduct) step.number = top.coefficient();
-    steps_.push_back(step);
+    const int64_t number = top.is_symbol() ? number_of(top) : NumberOf(top);
+    steps_.push_back({top.kind(), static_cast<int>(top.args().size()), number});
   }
 }
 
@@ -171,6 +178,35 @@ std::optional<int64_t> CompiledSym::RunSteps(absl::Span<const int64_t> values) c
     stack.push_back(*result);
   }
   return stack.back();
+}
+
+bool EvaluateStraight(SymInt s, absl::FunctionRef<std::optional<int64_t>(SymInt)> find,
+                      std::optional<int64_t>* result) {
+  constexpr int kMostVisits = 256;
+  absl::InlinedVector<std::pair<SymInt, size_t>, 16> begun = {{s, 0}};
+  absl::InlinedVector<int64_t, 16> values;
+  for (int visits = 0; !begun.empty(); ++visits) {
+    const SymInt top = begun.back().first;
+    if (!IsStraight(top.kind()) || visits == kMostVisits) return false;
+    const size_t next = begun.back().second++;
+    if (next < top.args().size()) {
+      begun.emplace_back(top.args()[next], 0);
+      continue;
+    }
+    begun.pop_back();
+    const size_t rest = values.size() - top.args().size();
+    const auto value = top.is_symbol() ? find(top)
+                                       : Apply(top.kind(), NumberOf(top),
+                                               absl::MakeConstSpan(values).subspan(rest));
+    if (!value) {
+      *result = std::nullopt;
+      return !top.is_symbol();
+    }
+    values.resize(rest);
+    values.push_back(*value);
+  }
+  *result = values.back();
+  return true;
 }
 
 }  // namespace weft

@@ -42,6 +42,11 @@ class CompiledSym {
   std::vector<std::pair<SymInt, int>> numbers_;  // The symbols of `whole_` with their indices.
 };
 
+// Sets what Evaluate() gives, but makes no expressions on the way. False for an expression that is
+// not straight-line or is large, and if `find` has no value for one of its symbols.
+bool EvaluateStraight(SymInt s, absl::FunctionRef<std::optional<int64_t>(SymInt)> find,
+                      std::optional<int64_t>* result);
+
 }  // namespace weft
 
 #endif  // WEFT_BACKENDS_RUNTIME_COMPILED_SYM_H_

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "backends/runtime/compiled_sym.h"
 #include "backends/runtime/run_input.h"
 #include "backends/runtime/size_program.h"
 #include "base/status_macros.h"
@@ -36,7 +37,9 @@ std::optional<int64_t> SymbolEnv::Find(SymInt symbol) const {
 
 std::optional<int64_t> SymbolEnv::Eval(SymInt s) const {
   if (s.is_constant()) return s.value();
-  return Evaluate(s, [this](SymInt symbol) { return Find(symbol); });
+  const auto find = [this](SymInt symbol) { return Find(symbol); };
+  std::optional<int64_t> value;
+  return EvaluateStraight(s, find, &value) ? value : Evaluate(s, find);
 }
 
 std::optional<SymInt> SymbolEnv::Replacement(SymInt symbol) const {

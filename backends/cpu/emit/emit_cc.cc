@@ -3,7 +3,9 @@
 #include "backends/cpu/emit/emit_cc.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
@@ -59,10 +61,37 @@ class Localizer {
   absl::flat_hash_map<int, int> number_;
 };
 
+// Points of a nest with those of its inner loops; 0 if they are not constant.
+int64_t ElementsOf(const Nest& nest) {
+  const SymInt elements = Product(nest.outer) * Product(nest.inner);
+  constexpr int64_t kMost = int64_t{1} << 40;  // Sums of these fit in 64 bits.
+  return elements.is_constant() ? std::min(elements.value(), kMost) : 0;
+}
+
+// The largest number of elements for which all nests of no more together have a small share of the
+// kernels' elements. Optimising them is not worth the compiler's time, of which they may take half;
+// a nest that is not optimised takes up to a tenth longer.
+int64_t FewElements(absl::Span<const Kernel* const> kernels) {
+  constexpr int64_t kShare = 32;
+  std::vector<int64_t> sizes;
+  for (const Kernel* kernel : kernels) {
+    for (const Nest& nest : kernel->nests) sizes.push_back(ElementsOf(nest));
+  }
+  std::sort(sizes.begin(), sizes.end());
+  int64_t rest = std::accumulate(sizes.begin(), sizes.end(), int64_t{0}) / kShare;
+  size_t first = 0;  // That is too large.
+  while (first < sizes.size() && sizes[first] <= rest) rest -= sizes[first++];
+  // Nests as large as one that is too large are so, too.
+  while (first > 0 && first < sizes.size() && sizes[first - 1] == sizes[first]) --first;
+  return first == 0 ? 0 : sizes[first - 1];
+}
+
 // The functions of nests, by their text.
 class NestFunctions {
  public:
-  NestFunctions(int lanes, absl::string_view prefix) : lanes_(lanes), prefix_(prefix) {}
+  // Nests of at most `few` elements are optimised for size.
+  NestFunctions(int lanes, absl::string_view prefix, int64_t few)
+      : lanes_(lanes), prefix_(prefix), few_(few) {}
 
   // Appends statements that run the nest's part of the points [begin, end), which starts at
   // `start`.
@@ -73,7 +102,9 @@ class NestFunctions {
     WEFT_RETURN_IF_ERROR(
         EmitNest(local.kernel, local.nest, schedule, lanes_, &own, &functions_, code));
     const std::vector<SymInt> values = own.Take();
-    const std::string name = Intern(Function(local, values.size(), code->text));
+    const int64_t elements = ElementsOf(nest);
+    const bool few = elements > 0 && elements <= few_;
+    const std::string name = Intern(few, Function(local, values.size(), code->text));
     std::vector<std::string> args;
     for (size_t a = 0; a < local.args.size(); ++a) {
       const SymInt begin = local.begins[a];
@@ -114,16 +145,19 @@ class NestFunctions {
                         "return bad;\n}\n");
   }
 
-  std::string Intern(std::string function) {
-    const auto [it, inserted] = names_.try_emplace(function, "");
+  std::string Intern(bool few, absl::string_view function) {
+    const char* const head = few ? "static __attribute__((noinline, cold)) int "
+                                 : "static __attribute__((noinline)) int ";
+    const auto [it, inserted] = names_.try_emplace(absl::StrCat(head, function), "");
     if (!inserted) return it->second;
     it->second = absl::StrCat(prefix_, "_nest", names_.size() - 1);
-    absl::StrAppend(&text_, "static __attribute__((noinline)) int ", it->second, function);
+    absl::StrAppend(&text_, head, it->second, function);
     return it->second;
   }
 
   const int lanes_;
   const std::string prefix_;
+  const int64_t few_;
   std::string text_;
   std::set<ScalarOp> functions_;
   absl::flat_hash_map<std::string, std::string> names_;
@@ -206,7 +240,7 @@ absl::StatusOr<CcUnit> EmitCc(absl::Span<const Kernel* const> kernels, const CcT
                               absl::string_view prefix) {
   CcUnit unit;
   const int lanes = kernels.empty() ? 1 : kernels[0]->schedule.lanes;
-  cc::NestFunctions nests(lanes, prefix);
+  cc::NestFunctions nests(lanes, prefix, cc::FewElements(kernels));
   std::string text;
   for (size_t i = 0; i < kernels.size(); ++i) {
     CcKernel kernel;

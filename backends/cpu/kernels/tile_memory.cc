@@ -70,13 +70,82 @@ struct BFloat {
   static inline float Load(uint16_t v) { return BF16ToFloat(v); }
   static inline uint16_t Store(float v) { return FloatToBF16(v); }
 };
-template <DType kDType>
+// f8e8m0, element by element.
+struct Scale8 {
+  using Memory = uint8_t;
+  using Tile = float;
+  static inline float Load(uint8_t v) { return static_cast<float>(DecodeFloat(DType::kF8E8M0, v)); }
+  static inline uint8_t Store(float v) {
+    return static_cast<uint8_t>(EncodeFloat(DType::kF8E8M0, static_cast<double>(v)));
+  }
+};
+
+inline float FromBits(uint32_t bits) {
+  float v;
+  __builtin_memcpy(&v, &bits, sizeof v);
+  return v;
+}
+inline uint32_t ToBits(float v) {
+  uint32_t bits;
+  __builtin_memcpy(&bits, &v, sizeof bits);
+  return bits;
+}
+
+// Codes behind the largest finite one.
+enum class Float8End { kInfinity, kNan, kNegativeZeroIsNan };
+
+// Other 8-bit floats, without branches, as DecodeFloat and EncodeFloat have them.
+template <int kMantissa, int kBias, Float8End kEnd>
 struct Float8 {
   using Memory = uint8_t;
   using Tile = float;
-  static inline float Load(uint8_t v) { return static_cast<float>(DecodeFloat(kDType, v)); }
+  static constexpr int kShift = 23 - kMantissa;
+  static constexpr uint32_t kRebias = static_cast<uint32_t>(127 - kBias);
+  // The least normal number has kMantissa bits above the unit of the subnormal ones.
+  static constexpr uint32_t kLeastNormal = (kRebias + 1) << 23;
+  static constexpr uint32_t kUnit = kLeastNormal - (static_cast<uint32_t>(kMantissa) << 23);
+  static constexpr int32_t kLargest = kEnd == Float8End::kInfinity ? 0x7b
+                                      : kEnd == Float8End::kNan    ? 0x7e
+                                                                   : 0x7f;
+
+  static inline float Load(uint8_t v) {
+    const uint32_t sign = static_cast<uint32_t>(v & 0x80) << 24;
+    const int32_t code = v & 0x7f;
+    const uint32_t normal = (static_cast<uint32_t>(code) << kShift) + (kRebias << 23);
+    const uint32_t small = ToBits(static_cast<float>(code) * FromBits(kUnit));
+    uint32_t bits = sign | (code >= 1 << kMantissa ? normal : small);
+    if constexpr (kEnd == Float8End::kNegativeZeroIsNan) {
+      bits = v == 0x80 ? 0x7fc00000 : bits;
+    } else {
+      const uint32_t quiet = kEnd == Float8End::kNan || code > kLargest + 1 ? 0x400000 : 0;
+      const uint32_t end = 0x7f800000 | (static_cast<uint32_t>(code) << kShift & 0x7fffff) | quiet;
+      bits = code > kLargest ? sign | end : bits;
+    }
+    return FromBits(bits);
+  }
+
   static inline uint8_t Store(float v) {
-    return static_cast<uint8_t>(EncodeFloat(kDType, static_cast<double>(v)));
+    const uint32_t bits = ToBits(v);
+    const uint32_t sign = bits >> 24 & 0x80;
+    const uint32_t magnitude = bits & 0x7fffffff;
+    const uint32_t odd = magnitude >> kShift & 1;
+    const uint32_t normal =
+        ((magnitude + (1u << (kShift - 1)) - 1 + odd) >> kShift) - (kRebias << kMantissa);
+    // 2^23 units: in a sum with it, the units are the last bits.
+    const uint32_t units = kUnit + (23u << 23);
+    const uint32_t small = ToBits(FromBits(magnitude) + FromBits(units)) - units;
+    const auto code = static_cast<int32_t>(magnitude >= kLeastNormal ? normal : small);
+    uint32_t result = sign | static_cast<uint32_t>(code);
+    if constexpr (kEnd == Float8End::kInfinity) {
+      const uint32_t nan = 0x7e | (magnitude >> kShift & 1);
+      const uint32_t end = magnitude > 0x7f800000 ? nan : 0x7c;
+      result = code > kLargest ? sign | end : result;
+    } else if constexpr (kEnd == Float8End::kNan) {
+      result = code > kLargest ? sign | 0x7f : result;
+    } else {
+      result = code > kLargest ? 0x80 : code == 0 ? 0 : result;
+    }
+    return static_cast<uint8_t>(result);
   }
 };
 
@@ -89,15 +158,15 @@ R VisitMemory(DType dtype, R none, Fn fn) {
     case DType::kBF16:
       return fn(BFloat{});
     case DType::kF8E4M3:
-      return fn(Float8<DType::kF8E4M3>{});
+      return fn(Float8<3, 7, Float8End::kNan>{});
     case DType::kF8E5M2:
-      return fn(Float8<DType::kF8E5M2>{});
+      return fn(Float8<2, 15, Float8End::kInfinity>{});
     case DType::kF8E4M3FNUZ:
-      return fn(Float8<DType::kF8E4M3FNUZ>{});
+      return fn(Float8<3, 8, Float8End::kNegativeZeroIsNan>{});
     case DType::kF8E5M2FNUZ:
-      return fn(Float8<DType::kF8E5M2FNUZ>{});
+      return fn(Float8<2, 16, Float8End::kNegativeZeroIsNan>{});
     case DType::kF8E8M0:
-      return fn(Float8<DType::kF8E8M0>{});
+      return fn(Scale8{});
     default:
       return VisitCompute(dtype, none, [&](auto zero) { return fn(Plain<decltype(zero)>{}); });
   }

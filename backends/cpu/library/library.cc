@@ -140,6 +140,8 @@ constexpr Routine kScan = IfListed({"scan", MakeScanCall});
 constexpr Routine kExtrema = IfListed({"running_extrema", MakeExtremaCall});
 constexpr Routine kSort = IfListed({"sort", MakeSortCall});
 constexpr Routine kScatter = IfListed({"scatter", MakeScatterCall});
+constexpr Routine kWidenFloat8 = IfListed({"widen_float8", MakeFloat8Call});
+constexpr Routine kRoundToFloat8 = IfListed({"round_to_float8", MakeFloat8Call});
 constexpr Routine kRoll = IfListed({"roll", MakeRollCall});
 
 Routine RoutineFor(RoutineOp op, DType result) {
@@ -189,6 +191,8 @@ Routine RoutineFor(RoutineOp op, DType result) {
     case RoutineOp::kScatter:
     case RoutineOp::kScatterNd:
       return kScatter;
+    case RoutineOp::kConvert:
+      return DTypeBits(result) == 8 ? kRoundToFloat8 : kWidenFloat8;
   }
   return {"", nullptr};
 }

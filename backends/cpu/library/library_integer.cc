@@ -1,7 +1,8 @@
 // i32 matmuls and convolutions whose operands fit in 8 bits and a sign, such as quantized tensors
 // minus their zero points: computed as u8 by s8, exact in 32 bits. Machines without such
 // instructions add up products in f32, in chunks small enough to be exact (constant weights only).
-// Operands that are not constant are scanned in each run; the call refuses those with wider values.
+// Operands that are not constant are scanned in each run; the call refuses those with wider values,
+// which in a convolution plain_convolution.h adds up.
 #include <algorithm>
 #include <functional>
 #include <memory>
@@ -12,6 +13,7 @@
 #include "absl/synchronization/mutex.h"
 #include "backends/cpu/kernels/integer_range.h"
 #include "backends/cpu/library/library_internal.h"
+#include "backends/cpu/library/plain_convolution.h"
 #include "backends/cpu/threads/parallel.h"
 #include "base/align.h"
 #include "base/status_macros.h"
@@ -73,6 +75,27 @@ DnnReading ReadingOf(Kind kind, const Range& weights) {
   r.weight_parts = one ? std::vector<P>{P::kValue} : std::vector<P>{P::kFirst, P::kSecond};
   return r;
 }
+
+// A call, and one without limits for runs that it refuses.
+class UnlimitedCall : public LibraryCall {
+ public:
+  UnlimitedCall(std::unique_ptr<LibraryCall> call, std::unique_ptr<LibraryCall> plain)
+      : call_(std::move(call)), plain_(std::move(plain)) {}
+
+  int64_t scratch_bytes() const override {
+    return std::max(call_->scratch_bytes(), plain_->scratch_bytes());
+  }
+  std::string name() const override { return call_->name(); }
+  bool narrows_integers() const override { return call_->narrows_integers(); }
+
+  absl::Status Run(const CallMemory& memory) override {
+    const absl::Status status = call_->Run(memory);
+    return absl::IsUnimplemented(status) ? plain_->Run(memory) : status;
+  }
+
+ private:
+  const std::unique_ptr<LibraryCall> call_, plain_;
+};
 
 class IntegerCall : public LibraryCall {
  public:
@@ -267,25 +290,36 @@ LibraryCallOr MakeCalls(const LibraryStep& step, const LibraryContext& context,
   return call;
 }
 
+LibraryCallOr MakeByteConvolution(const LibraryStep& step, const LibraryContext& context) {
+  std::vector<int> slots;
+  WEFT_ASSIGN_OR_RETURN(DnnConvolution c, DescribeConvolution(step, &slots));
+  // oneDNN 2.6 leaves other numbers than 0 in results that no pixel reaches.
+  if (c.transposed) return absl::UnimplementedError("a transposed convolution of integers");
+  if (!c.bias.dims.empty() || !c.post_ops.empty()) {
+    return absl::UnimplementedError("what follows a product goes through f32");
+  }
+  return MakeCalls(step, context, std::move(slots), c, MakeConvolution);
+}
+
+LibraryCallOr MakeIntegerConvolution(const LibraryStep& step, const LibraryContext& context) {
+  LibraryCallOr call = MakeByteConvolution(step, context);
+  LibraryCallOr plain = MakePlainConvolutionCall(step, context);
+  if (!plain.ok()) return call;
+  if (!call.ok()) return absl::IsUnimplemented(call.status()) ? std::move(plain) : std::move(call);
+  return std::make_unique<UnlimitedCall>(*std::move(call), *std::move(plain));
+}
+
 }  // namespace
 
 LibraryCallOr MakeIntegerCall(const LibraryStep& step, const LibraryContext& context) {
   for (const RunView& arg : step.args) {
     if (arg.present() && arg.dtype != DType::kI32) return absl::UnimplementedError("mixed dtypes");
   }
-  std::vector<int> slots;
-  if (step.op == RoutineOp::kConvolution) {
-    WEFT_ASSIGN_OR_RETURN(DnnConvolution c, DescribeConvolution(step, &slots));
-    // oneDNN 2.6 leaves other numbers than 0 in results that no pixel reaches.
-    if (c.transposed) return absl::UnimplementedError("a transposed convolution of integers");
-    if (!c.bias.dims.empty() || !c.post_ops.empty()) {
-      return absl::UnimplementedError("what follows a product goes through f32");
-    }
-    return MakeCalls(step, context, std::move(slots), c, MakeConvolution);
-  }
+  if (step.op == RoutineOp::kConvolution) return MakeIntegerConvolution(step, context);
   if (step.op != RoutineOp::kMatmul && step.op != RoutineOp::kLinear) {
     return absl::UnimplementedError("no product");
   }
+  std::vector<int> slots;
   int64_t rows = 0;
   WEFT_ASSIGN_OR_RETURN(DnnMatmul m, DescribeProduct(step, &slots, &rows));
   if (!m.bias.dims.empty() || !m.post_ops.empty()) {

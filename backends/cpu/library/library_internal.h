@@ -43,6 +43,8 @@ LibraryCallOr MakeExtremaCall(const LibraryStep& step, const LibraryContext& con
 LibraryCallOr MakeSortCall(const LibraryStep& step, const LibraryContext& context);
 // scatter and scatter_nd.
 LibraryCallOr MakeScatterCall(const LibraryStep& step, const LibraryContext& context);
+// convert to and from 8-bit floats.
+LibraryCallOr MakeFloat8Call(const LibraryStep& step, const LibraryContext& context);
 LibraryCallOr MakeObserveCall(const LibraryStep& step, const LibraryContext& context);
 // col2im.
 LibraryCallOr MakeFoldCall(const LibraryStep& step, const LibraryContext& context);

@@ -1,6 +1,6 @@
-// scatter and scatter_nd. All indices are checked before anything is written; updates are made in
-// their order by one thread. If self has the result's memory, only the elements that are updated
-// are touched.
+// scatter and scatter_nd. All indices are checked before anything is written; updates of an element
+// are made in their order by one thread. If self has the result's memory, only the elements that
+// are updated are touched.
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "backends/cpu/kernels/place_tile.h"
 #include "backends/cpu/library/library_internal.h"
 #include "backends/cpu/library/routine_ops.h"
 #include "backends/cpu/library/scratch_plan.h"
@@ -30,8 +31,9 @@ constexpr size_t kMaxLoops = 16;
 struct ScatterShape {
   Reduce reduce = Reduce::kNone;
   bool wide_index = false;  // i64, else i32.
-  int64_t bytes = 0;        // Of an element.
-  int64_t numel = 0;        // Of self.
+  const PlaceTable* places = nullptr;
+  int64_t bytes = 0;  // Of an element.
+  int64_t numel = 0;  // Of self.
 
   // An update's place in the result is that of a tuple of indices and, from there on, of the
   // element in its slice. The tuples that differ, with their strides in `indices`; the distance of
@@ -62,6 +64,39 @@ T Combined(Reduce reduce, T a, T b) {
   }
   if (a != a || b != b) return a != a ? a : b;
   return (reduce == Reduce::kMax ? a < b : b < a) ? b : a;
+}
+
+// Some of the updates: loops as in ScatterShape, which begin at these offsets.
+struct UpdatePart {
+  Sizes loops;
+  int64_t at = 0, to = 0, from = 0;
+};
+
+// Updates that are worth a second thread.
+constexpr int64_t kUpdatesOfAThread = 1 << 14;
+
+// Divides a loop whose steps lead to different elements of the result, whatever the indices are:
+// each thread has elements of its own. One part if there is no such loop, or few updates.
+std::vector<UpdatePart> DivideUpdates(const ScatterShape& s, int threads) {
+  int64_t updates = 1;
+  size_t divided = s.loops.size();
+  for (size_t d = 0; d < s.loops.size(); ++d) {
+    updates *= s.loops[d];
+    const bool apart = s.to[d] != 0;
+    if (apart && (divided == s.loops.size() || s.loops[d] > s.loops[divided])) divided = d;
+  }
+  if (divided == s.loops.size()) return {UpdatePart{s.loops, 0, 0, 0}};
+  const int64_t n = s.loops[divided];
+  const int64_t parts = std::clamp<int64_t>(std::min(n, updates / kUpdatesOfAThread), 1, threads);
+  std::vector<UpdatePart> all(parts, UpdatePart{s.loops, 0, 0, 0});
+  for (int64_t i = 0; i < parts; ++i) {
+    const int64_t begin = n * i / parts;
+    all[i].loops[divided] = n * (i + 1) / parts - begin;
+    all[i].at = begin * s.at[divided];
+    all[i].to = begin * s.to[divided];
+    all[i].from = begin * s.from[divided];
+  }
+  return all;
 }
 
 // Calls row(offsets) for each row along the last of the loops, with an offset for each of
@@ -122,9 +157,13 @@ void CombineElements(const UpdateRow& row, Reduce reduce, const void* updates, v
 class ScatterCall : public LibraryCall {
  public:
   ScatterCall(ScatterShape shape, Update update, int threads)
-      : s_(std::move(shape)), update_(update), threads_(threads) {
-    int64_t tuples = 1;
-    for (int64_t size : s_.tuples) tuples *= size;
+      : s_(std::move(shape)),
+        update_(update),
+        threads_(threads),
+        parts_(DivideUpdates(s_, threads)),
+        one_line_(IsOneLine(s_)) {
+    int64_t tuples = one_line_ ? std::min(kPlaces, s_.tuples.back()) : 1;
+    for (int64_t size : s_.tuples) tuples *= one_line_ ? 1 : size;
     places_at_ = scratch_.Place(tuples * static_cast<int64_t>(sizeof(int64_t)));
     const auto wide = static_cast<int64_t>(s_.load == nullptr ? 0 : sizeof(float));
     self_at_ = scratch_.Place(s_.numel * wide);
@@ -137,58 +176,73 @@ class ScatterCall : public LibraryCall {
   absl::Status Run(const CallMemory& memory) override {
     auto* const scratch = static_cast<char*>(memory.scratch);
     auto* const places = reinterpret_cast<int64_t*>(scratch + places_at_);
-    WEFT_RETURN_IF_ERROR(s_.wide_index
-                             ? ReadIndices(static_cast<const int64_t*>(memory.args[1]), places)
-                             : ReadIndices(static_cast<const int32_t*>(memory.args[1]), places));
+    WEFT_RETURN_IF_ERROR(ReadIndices(memory.args[1], places));
     const auto* self = static_cast<const char*>(memory.args[0]);
     const auto* updates = static_cast<const char*>(memory.args[2]);
     auto* y = static_cast<char*>(memory.result);
     if (s_.load == nullptr) {
       if (self != y) CopySelf(self, y);
-      UpdateAll(places, updates, s_.bytes, y);
+      UpdateAll(memory.args[1], places, updates, s_.bytes, y);
       return absl::OkStatus();
     }
-    s_.load(scratch + self_at_, self, 1, s_.numel);
-    s_.load(scratch + updates_at_, updates, 1, s_.given);
-    UpdateAll(places, scratch + updates_at_, sizeof(float), scratch + self_at_);
-    s_.store(y, scratch + self_at_, 1, s_.numel);
+    auto* const wide = reinterpret_cast<float*>(scratch + self_at_);
+    auto* const wide_updates = reinterpret_cast<float*>(scratch + updates_at_);
+    ForChunks(s_.numel, [&](int64_t at, int64_t count) {
+      s_.load(wide + at, self + at * s_.bytes, 1, count);
+    });
+    ForChunks(s_.given, [&](int64_t at, int64_t count) {
+      s_.load(wide_updates + at, updates + at * s_.bytes, 1, count);
+    });
+    UpdateAll(memory.args[1], places, scratch + updates_at_, sizeof(float), scratch + self_at_);
+    ForChunks(s_.numel,
+              [&](int64_t at, int64_t count) { s_.store(y + at * s_.bytes, wide + at, 1, count); });
     return absl::OkStatus();
   }
 
  private:
-  // The places of the tuples.
-  template <typename Index>
-  absl::Status ReadIndices(const Index* indices, int64_t* places) const {
-    const int64_t row = s_.tuples.back(), stride = s_.tuple_strides.back();
+  // Places of one line of updates that are found at once.
+  static constexpr int64_t kPlaces = 1024;
+
+  // Each update has an index of its own.
+  static bool IsOneLine(const ScatterShape& s) {
+    return s.tuples.size() == 1 && s.bounds.size() == 1 && s.loops.size() == 1 &&
+           s.at.back() == 1 && s.to.back() == 0;
+  }
+
+  template <typename Fn>
+  void ForChunks(int64_t count, Fn fn) const {
+    constexpr int64_t kChunk = 1 << 12;
+    ForEach(count < 4 * kChunk ? 1 : threads_, (count + kChunk - 1) / kChunk,
+            [&](int64_t chunk, const TeamMember&) {
+              fn(chunk * kChunk, std::min(kChunk, count - chunk * kChunk));
+            });
+  }
+
+  // Indices from element `offset` on, of dim k of the tuples.
+  IndexColumn Column(const void* indices, int64_t offset, size_t k) const {
+    offset += static_cast<int64_t>(k) * s_.index_stride;
+    const int64_t bytes = s_.wide_index ? sizeof(int64_t) : sizeof(int32_t);
+    return {static_cast<const char*>(indices) + offset * bytes, s_.wide_index,
+            s_.tuple_strides.back(), s_.bounds[k], s_.bound_strides[k]};
+  }
+
+  // Checks the indices; of tuples that are not one line, finds the places.
+  absl::Status ReadIndices(const void* indices, int64_t* places) const {
+    const int64_t row = s_.tuples.back();
     bool wrong = false;
     ForEachRow<1>(s_.tuples, {&s_.tuple_strides}, [&](const auto& offsets) {
-      const Index* column = indices + offsets[0];
       if (s_.bounds.empty()) std::fill_n(places, row, 0);
-      for (size_t k = 0; k < s_.bounds.size(); ++k, column += s_.index_stride) {
-        wrong |= k == 0 ? AddPlaces<true>(column, row, stride, k, places)
-                        : AddPlaces<false>(column, row, stride, k, places);
+      for (size_t k = 0; k < s_.bounds.size(); ++k) {
+        const IndexColumn column = Column(indices, offsets[0], k);
+        wrong |= one_line_ ? s_.places->check(column, row)
+                 : k == 0  ? s_.places->write(column, row, places)
+                           : s_.places->add(column, row, places);
       }
       places += row;
     });
-    return wrong ? FindWrong(indices) : absl::OkStatus();
-  }
-
-  // True if an index is not in [-bound, bound).
-  template <bool kFirst, typename Index>
-  bool AddPlaces(const Index* indices, int64_t count, int64_t stride, size_t k,
-                 int64_t* places) const {
-    const int64_t bound = s_.bounds[k], step = s_.bound_strides[k];
-    uint64_t signs = 0;  // Both sums of an index that is within bounds have no sign.
-    for (int64_t i = 0; i < count; ++i) {
-      const int64_t index = indices[i * stride];
-      const auto bits = static_cast<uint64_t>(index);
-      const auto size = static_cast<uint64_t>(bound);
-      signs |= (bits + size) | (size - 1 - bits);
-      const auto place =
-          static_cast<int64_t>((index < 0 ? bits + size : bits) * static_cast<uint64_t>(step));
-      places[i] = kFirst ? place : places[i] + place;
-    }
-    return signs >> 63 != 0;
+    if (!wrong) return absl::OkStatus();
+    return s_.wide_index ? FindWrong(static_cast<const int64_t*>(indices))
+                         : FindWrong(static_cast<const int32_t*>(indices));
   }
 
   template <typename Index>
@@ -208,12 +262,29 @@ class ScatterCall : public LibraryCall {
     return status;
   }
 
-  void UpdateAll(const int64_t* places, const char* updates, int64_t bytes, char* y) const {
-    UpdateRow row = {s_.loops.back(), nullptr, s_.at.back(), s_.to.back(), s_.from.back()};
-    ForEachRow<3>(s_.loops, {&s_.at, &s_.to, &s_.from}, [&](const auto& offsets) {
-      row.places = places + offsets[0];
-      update_(row, s_.reduce, updates + offsets[2] * bytes, y + offsets[1] * bytes);
+  void UpdateAll(const void* indices, int64_t* places, const char* updates, int64_t bytes,
+                 char* y) const {
+    if (one_line_) return UpdateLine(indices, places, updates, bytes, y);
+    const auto parts = static_cast<int64_t>(parts_.size());
+    ForEach(parts, parts, [&](int64_t i, const TeamMember&) {
+      const UpdatePart& part = parts_[i];
+      UpdateRow row = {part.loops.back(), nullptr, s_.at.back(), s_.to.back(), s_.from.back()};
+      ForEachRow<3>(part.loops, {&s_.at, &s_.to, &s_.from}, [&](const auto& offsets) {
+        row.places = places + part.at + offsets[0];
+        update_(row, s_.reduce, updates + (part.from + offsets[2]) * bytes,
+                y + (part.to + offsets[1]) * bytes);
+      });
     });
+  }
+
+  void UpdateLine(const void* indices, int64_t* places, const char* updates, int64_t bytes,
+                  char* y) const {
+    UpdateRow row = {0, places, 1, 0, s_.from.back()};
+    for (int64_t at = 0; at < s_.loops.back(); at += kPlaces) {
+      row.size = std::min(kPlaces, s_.loops.back() - at);
+      s_.places->write(Column(indices, at * s_.tuple_strides.back(), 0), row.size, places);
+      update_(row, s_.reduce, updates + at * s_.from.back() * bytes, y);
+    }
   }
 
   void CopySelf(const char* x, char* y) const {
@@ -228,6 +299,8 @@ class ScatterCall : public LibraryCall {
   const ScatterShape s_;
   const Update update_;
   const int threads_;
+  const std::vector<UpdatePart> parts_;
+  const bool one_line_;
   ScratchPlan scratch_;
   int64_t places_at_ = 0, self_at_ = 0, updates_at_ = 0;
 };
@@ -409,6 +482,7 @@ LibraryCallOr MakeScatterCall(const LibraryStep& step, const LibraryContext& con
   const bool elements = step.op == RoutineOp::kScatter;
   ScatterShape shape;
   shape.wide_index = index.dtype == DType::kI64;
+  shape.places = &ForIsa(context.isa, Avx512Places, Avx2Places);
   shape.bytes = DTypeBits(self.dtype) / 8;
   shape.numel = self.numel();
   const bool dense = self.dense() && step.result.dense();

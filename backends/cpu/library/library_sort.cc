@@ -7,9 +7,10 @@
 #include <limits>
 #include <memory>
 
+#include "backends/cpu/kernels/order_keys.h"
+#include "backends/cpu/kernels/order_tile.h"
 #include "backends/cpu/library/library_internal.h"
 #include "backends/cpu/library/lines.h"
-#include "backends/cpu/library/order_keys.h"
 #include "backends/cpu/library/routine_ops.h"
 #include "backends/cpu/threads/parallel.h"
 
@@ -44,10 +45,10 @@ struct SortShape {
   bool descending = false;
   DType dtype = DType::kF32;
   int64_t bytes = 0;  // Of an element.
+  NextBlockFn next_block = nullptr;
 };
 
-// Elements that are looked at together.
-constexpr int64_t kBlock = 64;
+constexpr int64_t kBlock = kOrderBlock;
 
 template <typename Item>
 class SortCall : public LibraryCall {
@@ -93,7 +94,7 @@ class SortCall : public LibraryCall {
       using Bits = decltype(bits);
       const auto* x = reinterpret_cast<const Bits*>(from);
       const auto flip = static_cast<Bits>(s_.descending ? ~Bits{0} : Bits{0});
-      Collect([=](int64_t p) { return static_cast<Bits>(key(x[p]) ^ flip); }, items);
+      Collect([=](int64_t p) { return static_cast<Bits>(key(x[p]) ^ flip); }, from, items);
     });
     std::sort(items, items + s_.k);
   }
@@ -101,15 +102,16 @@ class SortCall : public LibraryCall {
   // Stores the first k items of a line, in any order, before others. What comes behind k items that
   // are known is left out.
   template <typename KeyAt>
-  void Collect(KeyAt key_at, Item* items) const {
+  void Collect(KeyAt key_at, const char* from, Item* items) const {
     using Key = decltype(key_at(0));
     const int64_t n = s_.lines.size, k = s_.k, room = 4 * k + kBlock, step = s_.lines.inner;
     if (k == 0) return;
     Item* end = items;
     Key bound = std::numeric_limits<Key>::max();
     for (int64_t begin = 0; begin < n; begin += kBlock) {
+      // Keys within the bound have this rank. NaN has it too, even where it comes last.
+      if (step == 1) begin = s_.next_block(from, begin, n, static_cast<Key>(~bound));
       const int64_t count = std::min(kBlock, n - begin);
-      if (step == 1 && count == kBlock && !AnyWithin(key_at, begin, bound)) continue;
       for (int64_t p = begin; p < begin + count; ++p) {
         const Key key = key_at(p * step);
         if (key <= bound) *end++ = Item::Of(key, p);
@@ -120,14 +122,6 @@ class SortCall : public LibraryCall {
       end = items + k;
     }
     if (end - items > k) std::nth_element(items, items + k - 1, end);
-  }
-
-  // True if one of the keys of a block is at most `bound`.
-  template <typename KeyAt, typename Key>
-  static bool AnyWithin(KeyAt key_at, int64_t begin, Key bound) {
-    Key any = 0;
-    for (int64_t j = 0; j < kBlock; ++j) any |= static_cast<Key>(key_at(begin + j) <= bound);
-    return any != 0;
   }
 
   const SortShape s_;
@@ -163,6 +157,8 @@ LibraryCallOr MakeSortCall(const LibraryStep& step, const LibraryContext& contex
       (step.more_results[0].present() && step.more_results[0].dtype != DType::kI64)) {
     return absl::UnimplementedError("a sort of such elements");
   }
+  shape.next_block =
+      ForIsa(context.isa, Avx512Order, Avx2Order).next_block(x.dtype, shape.descending);
   if (shape.bytes == 8) return std::make_unique<SortCall<Pair>>(shape, context.threads);
   return std::make_unique<SortCall<Packed>>(shape, context.threads);
 }

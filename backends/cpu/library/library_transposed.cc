@@ -1,9 +1,10 @@
-// Transposed convolutions of f32 with many channels, as GEMM.
+// Transposed convolutions of f32 with many channels, as GEMM, and of many small groups of channels.
 //
 // Results whose places have equal remainders by the strides are a phase: the same elements of the
 // kernel reach them, each from a pixel at a constant distance. So a phase is a convolution of
-// stride 1 with these elements as its taps. The image is copied with its channels side by side,
-// unless they lie so; sums are rows of channels, and are transposed into the result at the end.
+// stride 1 with these elements as its taps: a matmul, or group_tile.h. The image is copied with its
+// channels side by side, unless they lie so; sums are rows of channels, and are transposed into the
+// result at the end.
 
 #include <algorithm>
 #include <limits>
@@ -13,6 +14,7 @@
 
 #include "absl/types/span.h"
 #include "backends/cpu/kernels/gemm_tile.h"
+#include "backends/cpu/kernels/group_tile.h"
 #include "backends/cpu/kernels/sample_tile.h"
 #include "backends/cpu/library/library_internal.h"
 #include "backends/cpu/library/panel_weights.h"
@@ -43,10 +45,11 @@ struct Phase {
   int64_t rows = 0;
   int64_t taps = 0;
   std::vector<int64_t> offsets;                              // [rows, taps]
-  std::vector<std::shared_ptr<const PackedPanels>> weights;  // By group.
+  std::vector<std::shared_ptr<const PackedPanels>> weights;  // By group, or
+  std::vector<float> group_weights;                          // of small groups.
 };
 
-// Rows of a phase and a panel of a group.
+// Rows of a phase and a panel of a group; all small groups are one.
 struct TransposedItem {
   int phase = 0;
   int64_t group = 0;
@@ -58,6 +61,7 @@ struct TransposedItem {
 struct TransposedShape {
   const GemmTable* gemm = nullptr;
   const SampleTable* sample = nullptr;
+  GroupFn run_groups = nullptr;  // Null unless groups are small.
   int64_t batches = 0;
   int64_t groups = 1;
   int64_t depth = 0;    // Channels of a group.
@@ -88,7 +92,9 @@ class TransposedCall : public LibraryCall {
     tiles_at_ = plan_.Place(threads * kGemmScratchFloats * 4);
   }
 
-  std::string name() const override { return "transposed_gemm"; }
+  std::string name() const override {
+    return s_.run_groups != nullptr ? "transposed_groups" : "transposed_gemm";
+  }
   int64_t scratch_bytes() const override { return plan_.bytes(); }
 
   absl::Status Run(const CallMemory& memory) override {
@@ -113,14 +119,18 @@ class TransposedCall : public LibraryCall {
   void ListItems() {
     for (size_t p = 0; p < s_.phases.size(); ++p) {
       const Phase& phase = s_.phases[p];
+      if (!phase.group_weights.empty()) AddItems(p, phase, 0, 0);
       for (size_t g = 0; g < phase.weights.size(); ++g) {
         for (size_t panel = 0; panel < phase.weights[g]->panels.size(); ++panel) {
-          for (int64_t row = 0; row < phase.rows; row += kRowsAtOnce) {
-            items_.push_back({static_cast<int>(p), static_cast<int64_t>(g), panel, row,
-                              std::min(kRowsAtOnce, phase.rows - row)});
-          }
+          AddItems(p, phase, g, panel);
         }
       }
+    }
+  }
+  void AddItems(size_t p, const Phase& phase, size_t group, size_t panel) {
+    for (int64_t row = 0; row < phase.rows; row += kRowsAtOnce) {
+      items_.push_back({static_cast<int>(p), static_cast<int64_t>(group), panel, row,
+                        std::min(kRowsAtOnce, phase.rows - row)});
     }
   }
 
@@ -138,8 +148,24 @@ class TransposedCall : public LibraryCall {
   void Multiply(const float* image, float* sums, float* tiles) const {
     const int64_t n = static_cast<int64_t>(items_.size());
     ForEachNext(threads_, n, [&](int64_t i, const TeamMember& member) {
+      if (s_.run_groups != nullptr) return RunGroups(items_[i], image, sums);
       RunItem(items_[i], image, sums, tiles + member.index * kGemmScratchFloats);
     });
+  }
+
+  void RunGroups(const TransposedItem& item, const float* image, float* sums) const {
+    const Phase& phase = s_.phases[item.phase];
+    GroupPanel panel;
+    panel.x = image;
+    panel.offsets = phase.offsets.data() + item.row * phase.taps;
+    panel.taps = phase.taps;
+    panel.rows = item.rows;
+    panel.depth = s_.depth;
+    panel.channels = s_.groups * s_.depth;
+    panel.weights = phase.group_weights.data();
+    panel.y = sums + (phase.first_row + item.row) * s_.sum_row();
+    panel.y_row = s_.sum_row();
+    s_.run_groups(panel);
   }
 
   void RunItem(const TransposedItem& item, const float* image, float* sums, float* tile) const {
@@ -281,6 +307,26 @@ WeightView WeightsFor(const DnnConvolution& c, const std::vector<PhaseDim>& dims
   return w;
 }
 
+// The weights of a phase and all groups, as GroupPanel has them.
+std::vector<float> GroupWeightsFor(const DnnConvolution& c, const std::vector<PhaseDim>& dims,
+                                   const std::vector<std::vector<int64_t>>& taps,
+                                   const WeightView& w, int64_t groups) {
+  const auto* data = static_cast<const float*>(w.load ? w.load() : w.data);
+  const int64_t channels = groups * w.columns;
+  std::vector<float> packed(taps.size() * w.depth * channels);
+  for (int64_t g = 0; g < groups; ++g) {
+    const WeightView view = WeightsFor(c, dims, taps, g, w);
+    for (size_t t = 0; t < taps.size(); ++t) {
+      for (int64_t k = 0; k < w.depth; ++k) {
+        float* to = &packed[(t * w.depth + k) * channels + g * w.columns];
+        const float* from = data + view.tap[t] + k * w.step;
+        for (int64_t column = 0; column < w.columns; ++column) to[column] = from[column * w.column];
+      }
+    }
+  }
+  return packed;
+}
+
 // Adds all phases; false without enough memory.
 bool AddPhases(const DnnConvolution& c, const std::vector<int64_t>& pixel, const WeightView& w,
                const DnnConstant& constant, const LibraryContext& context, TransposedShape* s) {
@@ -301,6 +347,11 @@ bool AddPhases(const DnnConvolution& c, const std::vector<int64_t>& pixel, const
     phase.taps = static_cast<int64_t>(taps.size());
     AddRows(c, dims, taps, pixel, &phase, s);
     rows += phase.rows;
+    if (s->run_groups != nullptr) {
+      phase.group_weights = GroupWeightsFor(c, dims, taps, w, s->groups);
+      s->phases.push_back(std::move(phase));
+      continue;
+    }
     for (int64_t g = 0; g < s->groups && !taps.empty(); ++g) {
       phase.weights.push_back(context.panels->Get(constant.key, WeightsFor(c, dims, taps, g, w),
                                                   *s->gemm, context.threads));
@@ -334,10 +385,16 @@ bool FillIn(const DnnConvolution& c, const LibraryContext& context, TransposedSh
   for (const int64_t d : spatial(c.x.dims)) s->pixels *= d;
   for (const int64_t d : spatial(c.y.dims)) s->points *= d;
   int64_t pixel = 0;
+  const int64_t lanes = s->sample->lanes;
+  if (s->depth == s->columns && s->depth < kLeastDepth && lanes % s->depth == 0 &&
+      s->groups * s->depth % lanes == 0) {
+    s->run_groups = ForIsa(context.isa, Avx512Group, Avx2Group);
+  }
   // With strides of 1 there is one phase, which oneDNN has.
   const bool phases =
       std::any_of(c.stride.begin(), c.stride.end(), [](int64_t stride) { return stride > 1; });
-  return phases && s->depth >= kLeastDepth && s->columns >= kLeastColumns &&
+  const bool many = s->depth >= kLeastDepth && s->columns >= kLeastColumns;
+  return (s->run_groups != nullptr || (phases && many)) &&
          IsOneLoop(spatial(c.y.dims), spatial(c.y.strides), &s->y_point) &&
          (!s->copies || (IsOneLoop(spatial(c.x.dims), spatial(c.x.strides), &pixel) &&
                          (pixel == 1 || s->pixels == 1)));

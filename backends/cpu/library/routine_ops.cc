@@ -94,6 +94,10 @@ constexpr ReadAttr kScatterAttrs[] = {
     {"reduce", AttrKind::kString},
 };
 constexpr ReadAttr kScatterNdAttrs[] = {{"reduce", AttrKind::kString}};
+constexpr ReadAttr kConvertAttrs[] = {
+    {"dtype", AttrKind::kDType},
+    {"saturate", AttrKind::kBool},
+};
 constexpr ReadAttr kFoldAttrs[] = {
     {"kernel_size", AttrKind::kInts},
     {"dilation", AttrKind::kInts},
@@ -136,6 +140,7 @@ const RoutineOpInfo kOps[] = {
     {RoutineOp::kTopk, "topk", kTopkAttrs},
     {RoutineOp::kScatter, "scatter", kScatterAttrs},
     {RoutineOp::kScatterNd, "scatter_nd", kScatterNdAttrs},
+    {RoutineOp::kConvert, "convert", kConvertAttrs},
 };
 
 const RoutineOpInfo& InfoOf(RoutineOp op) {
@@ -184,6 +189,9 @@ absl::Status CheckRoutineOp(RoutineOp op, const OpSchema* schema, const AttrList
 
 bool RoutineAttrs::Bool(absl::string_view name) const { return Attrs(schema_, attrs_).Bool(name); }
 int64_t RoutineAttrs::Int(absl::string_view name) const { return Attrs(schema_, attrs_).Int(name); }
+DType RoutineAttrs::Dtype(absl::string_view name) const {
+  return Attrs(schema_, attrs_).Dtype(name);
+}
 double RoutineAttrs::Float(absl::string_view name) const {
   return Attrs(schema_, attrs_).Float(name);
 }

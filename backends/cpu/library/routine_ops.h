@@ -14,6 +14,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "graph/sym/sym_int.h"
+#include "graph/tensor/dtype.h"
 
 namespace weft {
 class AttrList;
@@ -50,6 +51,7 @@ enum class RoutineOp : uint8_t {
   kTopk,
   kScatter,
   kScatterNd,
+  kConvert,
 };
 
 // Nullopt for an op without routines.
@@ -68,6 +70,7 @@ class RoutineAttrs {
  protected:
   bool Bool(absl::string_view name) const;
   int64_t Int(absl::string_view name) const;
+  DType Dtype(absl::string_view name) const;
   double Float(absl::string_view name) const;
   std::optional<double> OptionalFloat(absl::string_view name) const;
   std::optional<int64_t> OptionalInt(absl::string_view name) const;
@@ -232,6 +235,13 @@ class ScatterNdAttrs : public RoutineAttrs {
  public:
   using RoutineAttrs::RoutineAttrs;
   const std::string& reduce() const { return Str("reduce"); }
+};
+
+class ConvertAttrs : public RoutineAttrs {
+ public:
+  using RoutineAttrs::RoutineAttrs;
+  DType dtype() const { return Dtype("dtype"); }
+  bool saturate() const { return Bool("saturate"); }
 };
 
 class FoldAttrs : public RoutineAttrs {

@@ -121,6 +121,67 @@ TEST_P(Integers8, AreExact) {
 INSTANTIATE_TEST_SUITE_P(Products, Integers8, testing::ValuesIn(kCases),
                          [](const auto& info) { return std::string(info.param.name); });
 
+// Sums wrap. The image may have gaps between its elements, and the window may crop it.
+TEST(Integers, ConvolutionsOfWideOnes) {
+  struct Window {
+    const char* attrs;
+    std::vector<int64_t> x, w;
+    const char* y;
+    const char* order = nullptr;  // In which %x lies.
+  };
+  for (const Window& c : {
+           Window{"stride=[1, 1], padding=[0, 0], dilation=[1, 1]",
+                  {1, 3, 32, 90},
+                  {2, 3, 5, 5},
+                  "[1, 2, 28, 86]"},
+           {"stride=[1, 1], padding=[0, 0], dilation=[1, 1], groups=40",
+            {1, 40, 6, 1},
+            {40, 1, 3, 1},
+            "[1, 40, 4, 1]"},
+           {"stride=[3, 2], padding=[2, 3, 1, 4], dilation=[2, 3], groups=2",
+            {3, 4, 11, 70},
+            {6, 2, 3, 2},
+            "[3, 6, 4, 37]"},
+           {"stride=[2], padding=[-1, -2], dilation=[1]", {2, 2, 150}, {3, 2, 2}, "[2, 3, 73]"},
+           {"stride=[1, 2, 1], padding=[1, 0, 2], dilation=[1, 1, 1]",
+            {1, 2, 5, 6, 7},
+            {2, 2, 3, 2, 4},
+            "[1, 2, 5, 3, 8]"},
+           {"stride=[1, 2], padding=[1, 1], dilation=[1, 1]",
+            {2, 7, 9, 3},
+            {4, 3, 3, 2},
+            "[2, 4, 7, 5]",
+            "[0, 3, 1, 2]"},
+       }) {
+    SCOPED_TRACE(c.attrs);
+    std::string text = "func @main(%x: i32[" + DimsText(c.x) + "], %w: i32[" + DimsText(c.w) +
+                       "]) -> i32" + c.y + " {\n";
+    text += c.order == nullptr ? "  %a = neg(%x)\n"
+                               : std::string("  %a = permute(%x, dims=") + c.order + ")\n";
+    text += std::string("  %y = convolution(%a, %w, none, ") + c.attrs + ")\n  return %y\n}";
+    const auto module = Parse(text);
+    for (const int most : {255, 1 << 29}) {
+      const std::vector<HostTensor> inputs = {Integers(DType::kI32, c.x, -most, most, 5),
+                                              Integers(DType::kI32, c.w, -most, most, 6)};
+      const auto want = reference::Run(*module->main(), inputs);
+      ASSERT_TRUE(want.ok()) << want.status();
+      for (const int threads : {1, 3}) {
+        auto plan = Lower(*module->main(), CpuTarget());
+        ASSERT_TRUE(plan.ok()) << plan.status();
+        CpuOptions options;
+        options.threads = threads;
+        options.isa = WEFT_TEST_ISA;
+        const auto executable = Executable::Create(*std::move(plan), options);
+        ASSERT_TRUE(executable.ok()) << executable.status();
+        const auto got = (*executable)->Run(inputs);
+        ASSERT_TRUE(got.ok()) << got.status();
+        EXPECT_EQ(ExactDifference((*got)[0], (*want)[0]), "");
+        EXPECT_EQ((*executable)->stats().fallbacks, 0);
+      }
+    }
+  }
+}
+
 // Weights that are not constant may turn out to be wide on any call.
 TEST(Integers, WideOnesGoThroughTheOp) {
   const auto module = Parse(R"(

@@ -9,8 +9,13 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "backends/cpu/target.h"
+#include "backends/reference/executor.h"
+#include "graph/ir/module.h"
 #include "gtest/gtest.h"
+#include "lowering/lower.h"
 #include "tests/backends/cpu/routine_program.h"
+#include "tests/support/parse.h"
 
 namespace weft::cpu {
 namespace {
@@ -76,6 +81,65 @@ TEST(Scan, OpenSizes) {
   ASSERT_NE(executable, nullptr);
   for (const Dims& dims : {Dims{1, 1}, {4, 9}, {300, 100}}) {
     ExpectAsReference(*executable, text, {Repeating(DType::kF32, dims)}, kEqual);
+  }
+}
+
+// Several lines at once, narrow floats a part of them at a time.
+TEST(Scan, LinesBehindEachOther) {
+  for (const char* dtype : {"f32", "f64", "f16", "bf16", "i32", "i64"}) {
+    const DType type = *ParseDType(dtype);
+    for (const std::string attrs : {"dim=1", "dim=1, reverse=true", "dim=1, exclusive=true",
+                                    "dim=1, exclusive=true, reverse=true"}) {
+      for (const char* op : {"cumsum", "cumprod"}) {
+        HostTensor x = Noise(type, {15, 700}, 1.5, 3);
+        if (!IsFloat(type)) x = Repeating(type, {15, 700});
+        ExpectRoutine(With(absl::StrCat("func @main(%x: T[15, 700]) -> T[15, 700] { %y = ", op,
+                                        "(%x, ", attrs, ") return %y }"),
+                           dtype),
+                      op, {x}, kEqual);
+      }
+    }
+    ExpectRoutine(
+        With("func @main(%x: T[2, 3000]) -> T[2, 3000] { %y = cumsum(%x, dim=1) return %y }",
+             dtype),
+        "cumsum", {Repeating(type, {2, 3000})}, kEqual);
+    // A first element of -0 stays.
+    HostTensor zeros(type, {9, 300});
+    if (IsFloat(type)) zeros.WriteDoubles(std::vector<double>(9 * 300, -0.0));
+    for (const char* dim : {"0", "1"}) {
+      ExpectRoutine(With(absl::StrCat("func @main(%x: T[9, 300]) -> T[9, 300] { %y = cumsum(%x,"
+                                      " dim=",
+                                      dim, ") return %y }"),
+                         dtype),
+                    "cumsum", {zeros}, kEqual);
+    }
+  }
+}
+
+// Long lines in which few elements win, or all do, and the same ones over and over.
+TEST(Scan, ExtremaOfLongLines) {
+  constexpr int64_t kSize = 1000;
+  for (const char* dtype : {"u8", "i16", "i32", "u64", "bf16", "f32", "f64"}) {
+    const DType type = *ParseDType(dtype);
+    for (const int kind : {0, 1, 2, 3, 4}) {
+      HostTensor x = Noise(type, {3, kSize}, 100, kind + 1);
+      std::vector<double> values = x.ReadDoubles();
+      for (size_t i = 0; i < values.size(); ++i) {
+        const auto at = static_cast<double>(i % kSize);
+        if (kind == 1) values[i] = at / 8;
+        if (kind == 2) values[i] = 120 - at / 8;
+        if (kind == 3) values[i] = i % 64 == 63 ? 9 : 3;
+        if (kind == 4 && IsFloat(type) && i % 300 == 250) values[i] = std::nan("");
+      }
+      x.WriteDoubles(values);
+      for (const char* op : {"cummax", "cummin"}) {
+        ExpectRoutine(With(absl::StrCat("func @main(%x: T[3, 1000]) -> (T[3, 1000], i64[3, 1000])"
+                                        " { %y, %i = ",
+                                        op, "(%x, dim=1) return %y, %i }"),
+                           dtype),
+                      op, {x}, kEqual);
+      }
+    }
   }
 }
 
@@ -241,6 +305,44 @@ TEST(Scatter, ReadsViews) {
   }
 }
 
+// More updates than places that are found at once, and enough for several threads.
+TEST(Scatter, ManyUpdates) {
+  for (const char* dtype : {"f32", "bf16", "i64", "u8"}) {
+    const DType type = *ParseDType(dtype);
+    // The order of updates to an element shows.
+    const Tolerance tolerance = IsFloat(type) ? Tolerance{1e-4, 1e-4} : kEqual;
+    for (const char* reduce : {"none", "add", "max"}) {
+      for (const char* index : {"i32", "i64"}) {
+        const auto with = [&](absl::string_view text) {
+          return absl::StrReplaceAll(
+              With(text, dtype),
+              {{"\"R\"", absl::StrCat("\"", reduce, "\"")}, {"I[", absl::StrCat(index, "[")}});
+        };
+        const DType indices = *ParseDType(index);
+        ExpectRoutine(
+            with("func @main(%x: T[500], %i: I[2600], %u: T[2600]) -> T[500] {"
+                 " %y = scatter(%x, %i, %u, dim=0, reduce=\"R\") return %y }"),
+            "scatter",
+            {Repeating(type, {500}), Indices(indices, {2600}, 500), Noise(type, {2600}, 2, 5)},
+            tolerance);
+        ExpectRoutine(with("func @main(%x: T[30, 70], %i: I[1300, 45], %u: T[1300, 45]) -> T[30,"
+                           " 70] { %y = scatter(%x, %i, %u, dim=0, reduce=\"R\") return %y }"),
+                      "scatter",
+                      {Repeating(type, {30, 70}), Indices(indices, {1300, 45}, 30),
+                       Noise(type, {1300, 45}, 2, 5)},
+                      tolerance);
+        ExpectRoutine(with("func @main(%x: T[9, 40, 50], %i: I[700, 1], %u: T[700, 40, 50]) ->"
+                           " T[9, 40, 50] { %y = scatter_nd(%x, %i, %u, reduce=\"R\") return"
+                           " %y }"),
+                      "scatter_nd",
+                      {Repeating(type, {9, 40, 50}), Indices(indices, {700, 1}, 9),
+                       Noise(type, {700, 40, 50}, 2, 5)},
+                      tolerance);
+      }
+    }
+  }
+}
+
 TEST(Scatter, RefusesIndicesOutOfRange) {
   const std::string text =
       "func @main(%x: f32[4], %i: i64[2], %u: f32[2]) -> f32[4] {"
@@ -255,6 +357,46 @@ TEST(Scatter, RefusesIndicesOutOfRange) {
     EXPECT_TRUE(absl::StrContains(got.status().message(),
                                   absl::StrCat("index ", index, " is out of range for size 4")))
         << got.status();
+  }
+  const std::string many =
+      "func @main(%x: f32[4], %i: i64[3000], %u: f32[3000]) -> f32[4] {"
+      " %y = scatter(%x, %i, %u, dim=0) return %y }";
+  const auto long_line = RoutineProgram(many, "scatter", {"native", 2});
+  ASSERT_NE(long_line, nullptr);
+  HostTensor indices(DType::kI64, {3000});
+  indices.data<int64_t>()[2990] = int64_t{1} << 40;
+  const auto got =
+      long_line->Run({Noise(DType::kF32, {4}, 1, 1), indices, Noise(DType::kF32, {3000}, 1, 2)});
+  EXPECT_TRUE(absl::StrContains(got.status().message(), "index 1099511627776 is out of range"))
+      << got.status();
+}
+
+// The sizes of the results depend on the elements.
+TEST(Unique, GroupsElements) {
+  for (const char* dtype : {"bool", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "f16",
+                            "bf16", "f32", "f64"}) {
+    for (const char* attrs : {"", ", sorted=false", ", dim=0", ", dim=-1, sorted=false"}) {
+      const std::string text = With(
+          absl::StrCat("func @main(%x: T[n]) -> (T[u0], i64[u0], i64[n], i64[u0]) where n >= 0,"
+                       " unbacked u0, u0 <= n { %y, %i, %j, %k = unique(%x",
+                       attrs, ") : T[u0], i64[u0], i64[n], i64[u0] return %y, %i, %j, %k }"),
+          dtype);
+      const auto module = Parse(text);
+      auto plan = Lower(*module->main(), CpuTarget());
+      ASSERT_TRUE(plan.ok()) << plan.status();
+      const auto executable = Executable::Create(*std::move(plan), CpuOptions());
+      ASSERT_TRUE(executable.ok()) << executable.status();
+      for (const int64_t n : {0, 1, 7, 500}) {
+        SCOPED_TRACE(absl::StrCat(text, " n=", n));
+        const HostTensor x = Repeating(*ParseDType(dtype), {n});
+        const auto want = reference::Run(*module->main(), {x});
+        const auto got = (*executable)->Run({x});
+        ASSERT_TRUE(want.ok() && got.ok()) << want.status() << got.status();
+        for (size_t r = 0; r < want->size(); ++r) {
+          EXPECT_EQ(Difference((*got)[r], (*want)[r], kEqual), "") << "result " << r;
+        }
+      }
+    }
   }
 }
 

@@ -1,13 +1,19 @@
 // grid_sampler, interpolate and col2im, compared with the reference executor.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "backends/cpu/target.h"
 #include "gtest/gtest.h"
+#include "lowering/lower.h"
+#include "tests/backends/cpu/byte_products.h"
 #include "tests/backends/cpu/routine_program.h"
+#include "tests/support/parse.h"
 
 namespace weft::cpu {
 namespace {
@@ -374,6 +380,81 @@ TEST(TransposedConvolution, BiasAndEpilogue) {
                        Noise(type, {3}, 1, 3), Noise(type, {2, 3, 10, 13}, 1, 4)},
                       type == DType::kF32 ? kClose : Tolerance{2e-2, 2e-2});
       }
+    }
+  }
+}
+
+// The last input is a constant; no step falls back.
+void ExpectConstantWeights(const std::string& text, const std::vector<HostTensor>& inputs) {
+  const auto module = Parse(text);
+  MakeConstant(*module->main(), static_cast<int>(inputs.size()) - 1, inputs.back());
+  for (const RoutineRun& run : {RoutineRun{"avx2", 2}, {"native", 1}, {"native", 3}}) {
+    auto plan = Lower(*module->main(), CpuTarget());
+    ASSERT_TRUE(plan.ok()) << plan.status();
+    CpuOptions options;
+    options.threads = run.threads;
+    options.isa = run.isa;
+    auto executable = Executable::Create(*std::move(plan), options);
+    ASSERT_TRUE(executable.ok()) << executable.status();
+    ExpectAsReference(**executable, text, inputs, kClose);
+  }
+}
+
+// Many small groups of channels.
+TEST(TransposedConvolution, SmallGroups) {
+  struct Case {
+    int64_t groups, depth;
+    const char* attrs;
+    Dims x, kernel;
+    const char* y;
+  };
+  for (const Case& c : {
+           Case{16,
+                2,
+                "stride=[2, 1], padding=[2, 1], dilation=[2, 2]",
+                {2, 32, 15, 28},
+                {3, 3},
+                "[2, 32, 29, 30]"},
+           {32,
+            1,
+            "stride=[2, 2], padding=[1, 1], dilation=[1, 1]",
+            {1, 32, 7, 9},
+            {4, 4},
+            "[1, 32, 14, 18]"},
+           {4,
+            4,
+            "stride=[1, 1], padding=[1, 0], dilation=[1, 1]",
+            {1, 16, 5, 6},
+            {3, 3},
+            "[1, 16, 5, 8]"},
+           {6, 8, "stride=[5], padding=[0], dilation=[1]", {3, 48, 11}, {3}, "[3, 48, 53]"},
+           {2,
+            8,
+            "stride=[2, 1, 3], padding=[0, 1, 1], dilation=[1, 2, 1]",
+            {1, 16, 3, 4, 5},
+            {2, 2, 3},
+            "[1, 16, 6, 4, 13]"},
+       }) {
+    for (const bool channels_last : {false, true}) {
+      Dims w_dims = {c.groups * c.depth, c.depth};
+      w_dims.insert(w_dims.end(), c.kernel.begin(), c.kernel.end());
+      Dims lies = c.x;
+      std::string order = "[0";
+      if (channels_last) {
+        std::rotate(lies.begin() + 1, lies.begin() + 2, lies.end());
+        order += absl::StrCat(", ", c.x.size() - 1);
+        for (size_t d = 1; d + 1 < c.x.size(); ++d) order += absl::StrCat(", ", d);
+      } else {
+        for (size_t d = 1; d < c.x.size(); ++d) order += absl::StrCat(", ", d);
+      }
+      const std::string text = absl::StrCat(
+          "func @main(%x: ", TypeOf(lies, "f32"), ", %w: ", TypeOf(w_dims, "f32"), ") -> f32", c.y,
+          " { %t = permute(%x, dims=", order, "]) %y = convolution(%t, %w, none, ", c.attrs,
+          ", transposed=true, output_padding=[",
+          absl::StrJoin(std::vector<int>(c.kernel.size()), ", "), "], groups=", c.groups,
+          ") return %y }");
+      ExpectConstantWeights(text,
+                            {Noise(DType::kF32, lies, 1, 1), Noise(DType::kF32, w_dims, 1, 2)});
     }
   }
 }

@@ -1,6 +1,7 @@
 // Compiled expressions against Evaluate(), on random expressions and values.
 #include "backends/runtime/compiled_sym.h"
 
+#include <optional>
 #include <random>
 #include <vector>
 
@@ -79,6 +80,28 @@ TEST(CompiledSymTest, AgreesWithEvaluate) {
   }
   EXPECT_GT(compared, 10000);
   EXPECT_GT(without_value, 100);
+}
+
+// Symbols may have no value: nothing is claimed where Evaluate() may know one without it.
+TEST(CompiledSymTest, EvaluatesStraight) {
+  int evaluated = 0;
+  for (uint32_t seed = 0; seed < 4000; ++seed) {
+    Generator generator(seed);
+    const SymInt s = generator.Expression(4);
+    if (!s.is_valid()) continue;
+    for (int known = 0; known < 8; ++known) {
+      const int64_t number = generator.Number();
+      const auto find = [&](SymInt symbol) -> std::optional<int64_t> {
+        const int i = NumberOf(symbol);
+        return (known >> i & 1) != 0 ? std::optional<int64_t>(number + i) : std::nullopt;
+      };
+      std::optional<int64_t> got;
+      if (!EvaluateStraight(s, find, &got)) continue;
+      EXPECT_EQ(got, Evaluate(s, find)) << s << " at " << number << ", known " << known;
+      ++evaluated;
+    }
+  }
+  EXPECT_GT(evaluated, 5000);
 }
 
 TEST(CompiledSymTest, HoldsOnlyWhereThereIsAValue) {

@@ -756,6 +756,38 @@ TEST(EmittedKernels, ManyStreamsAreFetchedAhead) {
   }
 }
 
+// Nests that together are a small part of the elements.
+TEST(EmittedKernels, FewElementsAreOptimisedForSize) {
+  struct Case {
+    std::vector<SymInt> sizes;
+    int cold;
+  };
+  for (const Case& c : {Case{{10, 1000, 100000}, 2},
+                        {{1000, 100, 100000}, 2},
+                        {{10, 1000, 10000}, 1},
+                        {{1000, 1001, 1002, 100000}, 3},
+                        {{1100, 1101, 1102, 100000}, 2},
+                        {{64, 64, 64}, 0},
+                        {{kRows, kCols, 10}, 0}}) {
+    Kernel kernel;
+    kernel.args = {{DType::kF32, false}, {DType::kF32, true}};
+    for (const SymInt size : c.sizes) {
+      Nest& nest = kernel.nests.emplace_back();
+      nest.outer = {size};
+      nest.stages.resize(1);
+      Body body(&nest.stages[0]);
+      body.Store(body.Op(ScalarOp::kNeg, DType::kF32, body.Load(0, {1})), 1, {1});
+    }
+    kernel.schedule = DecideSchedule(kernel, Target());
+    const Kernel* one = &kernel;
+    const auto unit = EmitCc(absl::MakeConstSpan(&one, 1), CcTarget());
+    ASSERT_TRUE(unit.ok()) << unit.status();
+    int cold = 0;
+    for (size_t at = 0; (at = unit->text.find(", cold)", at)) != std::string::npos; ++at) ++cold;
+    EXPECT_EQ(cold, c.cold) << c.sizes.size() << " nests, the first of " << c.sizes[0].ToString();
+  }
+}
+
 TEST(EmittedKernels, WhatHasNoTypeInCodeIsRefused) {
   Kernel kernel;
   kernel.name = "packed";

@@ -1,16 +1,18 @@
 // Unsigned integers in the order of the elements that they stand for.
-#ifndef WEFT_BACKENDS_CPU_LIBRARY_ORDER_KEYS_H_
-#define WEFT_BACKENDS_CPU_LIBRARY_ORDER_KEYS_H_
+#ifndef WEFT_BACKENDS_CPU_KERNELS_ORDER_KEYS_H_
+#define WEFT_BACKENDS_CPU_KERNELS_ORDER_KEYS_H_
 
 #include <cstdint>
-#include <limits>
 
 #include "graph/tensor/dtype.h"
 
 namespace weft::cpu {
+namespace {  // NOLINT: a copy for each file keeps instruction sets apart.
 
 template <typename U>
 constexpr U kTop = U{1} << (8 * sizeof(U) - 1);
+template <typename U>
+constexpr U kLast = static_cast<U>(~U{0});
 
 // Keys of elements as they lie in memory.
 template <typename U>
@@ -25,15 +27,17 @@ struct SignedKey {
   U operator()(U bits) const { return static_cast<U>(bits ^ kTop<U>); }
 };
 
-// Zeros have one key, and NaN has the largest. `infinity`: the bits of that number.
+// Zeros have one key, and NaN has the largest. `infinity`: the bits of that number. Without
+// branches, so that loops become vectors.
 template <typename U, U infinity>
 struct FloatKey {
   static constexpr bool kHasNan = true;
   U operator()(U bits) const {
     const U magnitude = bits & static_cast<U>(~kTop<U>);
-    if (magnitude > infinity) return std::numeric_limits<U>::max();
-    if (magnitude == 0) return kTop<U>;
-    return (bits & kTop<U>) != 0 ? static_cast<U>(~bits) : static_cast<U>(bits | kTop<U>);
+    const U negative = static_cast<U>(0 - (bits >> (8 * sizeof(U) - 1)));  // All bits, or none.
+    const U number = static_cast<U>(bits ^ (negative | kTop<U>));
+    const U same = static_cast<U>(number + static_cast<U>(bits == kTop<U>));  // Of both zeros.
+    return static_cast<U>(same | static_cast<U>(0 - static_cast<U>(magnitude > infinity)));
   }
 };
 
@@ -72,6 +76,14 @@ void WithKey(DType dtype, Use use) {
   }
 }
 
+// The key whose largest one wins; NaN wins in either direction.
+template <typename U, typename Key>
+inline U Rank(U bits, Key key, bool largest) {
+  const U ordered = key(bits);
+  const bool kept = largest || (Key::kHasNan && ordered == kLast<U>);
+  return static_cast<U>(ordered ^ static_cast<U>(static_cast<U>(kept) - 1));
+}
+
 // True for the dtypes that WithKey has keys for.
 inline bool HasKey(DType dtype) {
   bool has = false;
@@ -79,6 +91,7 @@ inline bool HasKey(DType dtype) {
   return has;
 }
 
+}  // namespace
 }  // namespace weft::cpu
 
-#endif  // WEFT_BACKENDS_CPU_LIBRARY_ORDER_KEYS_H_
+#endif  // WEFT_BACKENDS_CPU_KERNELS_ORDER_KEYS_H_
