@@ -31,7 +31,7 @@ constexpr int MostLeftRows(int vectors) {
 }
 
 // Rows of the next block where `left` rows are left.
-constexpr int64_t BlockRows(int64_t left, int vectors) {
+inline int64_t BlockRows(int64_t left, int vectors) {
   return left >= RowsFor(vectors) ? RowsFor(vectors) : Least(left, MostLeftRows(vectors));
 }
 
