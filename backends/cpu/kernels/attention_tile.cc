@@ -96,12 +96,12 @@ inline void Panel(const float* a, int64_t lda, const float* b, int64_t ldb, floa
   }
 }
 
-// A panel of `m` rows, at most kM.
-template <int kM, int kN, bool kAdd>
+// A panel of kM rows, or of `m`, at most kLeft.
+template <int kM, int kN, bool kAdd, int kLeft = kM - 1>
 void PanelOf(int64_t m, const float* a, int64_t lda, const float* b, int64_t ldb, float* c,
              int64_t ldc, int64_t depth) {
   if constexpr (kM > 1) {
-    if (m < kM) return PanelOf<kM - 1, kN, kAdd>(m, a, lda, b, ldb, c, ldc, depth);
+    if (m <= kLeft) return PanelOf<kLeft, kN, kAdd>(m, a, lda, b, ldb, c, ldc, depth);
   }
   Panel<kM, kN, kAdd>(a, lda, b, ldb, c, ldc, depth);
 }
@@ -109,8 +109,12 @@ void PanelOf(int64_t m, const float* a, int64_t lda, const float* b, int64_t ldb
 template <int kM, int kN, bool kAdd>
 void Stripe(int64_t m, const float* a, int64_t lda, const float* b, int64_t ldb, float* c,
             int64_t ldc, int64_t depth) {
-  for (int64_t i = 0; i < m; i += kM) {
-    PanelOf<kM, kN, kAdd>(Least(m - i, kM), a + i * lda, lda, b, ldb, c + i * ldc, ldc, depth);
+  // Rows that are left of a narrow stripe may be two panels, as in gemm_blocks.h.
+  constexpr int kLeft = kN < kWideVecs ? kM / 2 : kM - 1;
+  int64_t rows = kM;
+  for (int64_t i = 0; i < m; i += rows) {
+    if (m - i < kM) rows = Least(m - i, kLeft);
+    PanelOf<kM, kN, kAdd, kLeft>(rows, a + i * lda, lda, b, ldb, c + i * ldc, ldc, depth);
   }
 }
 

@@ -288,9 +288,9 @@ template <bool kWide>
 void RunPanel(const Bf16Panel& p) {
   alignas(64) float tile[kTileFloats];
   const Finisher<kWide> finisher(p);
-  const int64_t block = RowsFor(p.vectors);
-  for (int64_t row = RunWholeBlocks(p); row < p.rows; row += block) {
-    const int64_t rows = Least(block, p.rows - row);
+  int64_t rows = 0;
+  for (int64_t row = RunWholeBlocks(p); row < p.rows; row += rows) {
+    rows = BlockRows(p.rows - row, p.vectors);
     FindBlock<Block>(rows, p.vectors)(p, row, tile);
     finisher.Finish(tile, row, rows);
   }

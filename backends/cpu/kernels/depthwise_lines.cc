@@ -81,6 +81,25 @@ enum class Place {
 // Groups of the window's rows: there are as many rows as columns, at most.
 constexpr int GroupsOf(int columns) { return columns == 3 ? 1 : 2; }
 
+// Stores sums in the order of the channels. A call, since there are many kinds of tiles.
+template <int kResults, bool kPair>
+__attribute__((noinline)) void StoreSums(const DepthwiseLine& p, const TilePlace& place,
+                                         const Bytes (&acc)[kResults][kParts]) {
+  const int64_t row = Up(p.channels, kBlock);
+  for (int o = 0; o < kResults; ++o) {
+    int32_t* sums = p.sums + (place.row + o) * row + place.channel;
+    for (int k = 0; k < kParts; ++k) {
+      int32_t part[kLanes];
+      __builtin_memcpy(part, &acc[o][k], sizeof part);
+      for (int64_t at = 0; at < kLanes; at += 4) {
+        int32_t* to = sums + at * 4 + k * 4;
+        if (kPair && at >= kLanes / 2) to += kResults * row - kBlock / 2;
+        __builtin_memcpy(to, part + at, 4 * sizeof(int32_t));
+      }
+    }
+  }
+}
+
 // kResults results of one block of channels; kPair: two tiles of them, one after the other.
 template <int kStride, int kColumns, int kResults, bool kPair, Place kPlace>
 class Tile {
@@ -105,9 +124,11 @@ class Tile {
       pointers += kInner ? kRows : kPoints * kRows;
     }
     if (p.scale != nullptr) {
-      StoreBytes(p, place, acc);
+      StoreRounded(p, place, acc);
     } else {
-      StoreSums(p, place, acc);
+      Bytes sums[kResults][kParts];
+      __builtin_memcpy(sums, acc, sizeof sums);
+      StoreSums<kResults, kPair>(p, place, sums);
     }
   }
 
@@ -156,19 +177,9 @@ class Tile {
     }
   }
 
-  static void StoreBytes(const DepthwiseLine& p, const TilePlace& place,
-                         const Bytes (&acc)[kResults][kParts]) {
-    if (p.finish.result == IntegerResult::kI8) {
-      StoreRounded<true>(p, place, acc);
-    } else {
-      StoreRounded<false>(p, place, acc);
-    }
-  }
-
-  template <bool kSigned>
   static void StoreRounded(const DepthwiseLine& p, const TilePlace& place,
                            const Bytes (&acc)[kResults][kParts]) {
-    const BytePacker<kSigned> packer(p.finish.unit);
+    const BytePacker packer(p.finish);
 #pragma GCC unroll 4
     for (int o = 0; o < kResults; ++o) {
       Ints rounded[kParts];
@@ -187,26 +198,6 @@ class Tile {
         StoreWhole(bytes, to);
       } else {
         StorePoint(bytes, place.mask, to);
-      }
-    }
-  }
-
-  // In the order of the channels.
-  static void StoreSums(const DepthwiseLine& p, const TilePlace& place,
-                        const Bytes (&acc)[kResults][kParts]) {
-    const int64_t row = Up(p.channels, kBlock);
-#pragma GCC unroll 4
-    for (int o = 0; o < kResults; ++o) {
-      int32_t* sums = p.sums + (place.row + o) * row + place.channel;
-#pragma GCC unroll 4
-      for (int k = 0; k < kParts; ++k) {
-        int32_t part[kLanes];
-        __builtin_memcpy(part, &acc[o][k], sizeof part);
-        for (int64_t at = 0; at < kLanes; at += 4) {
-          int32_t* to = sums + at * 4 + k * 4;
-          if (kPair && at >= kLanes / 2) to += kResults * row - kBlock / 2;
-          __builtin_memcpy(to, part + at, 4 * sizeof(int32_t));
-        }
       }
     }
   }

@@ -125,8 +125,10 @@ class Panel {
     for (int64_t done = 0; done < length;) {
       const Share share = ShareAt(p_, done);
       const int64_t steps = share.taps * share.depth;
-      for (int64_t i = 0; i < p_.rows; i += block_rows_) {
-        RunBlock(i, Least(block_rows_, p_.rows - i), share, done == 0, done + steps == length);
+      int64_t rows = 0;
+      for (int64_t i = 0; i < p_.rows; i += rows) {
+        rows = BlockRows(p_.rows - i, p_.vectors);
+        RunBlock(i, rows, share, done == 0, done + steps == length);
       }
       done += steps;
     }

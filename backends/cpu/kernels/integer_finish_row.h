@@ -103,20 +103,27 @@ inline void CopyElements(const uint8_t* from, int64_t left, uint8_t* to) {
 #endif
 }
 
-// A vector of the addend, of which `left` elements exist.
-template <IntegerResult kAddend>
-inline Vec LoadAddend(const IntegerFinish& f, const uint8_t* from, int64_t left) {
-  alignas(64) uint8_t whole[kLanes * 4] = {};
+// A vector of floats, of which `left` exist.
+inline Vec LoadFloats(const uint8_t* from, int64_t left) {
+  alignas(64) uint8_t whole[kLanes * sizeof(float)] = {};
   if (left < kLanes) {
-    CopyElements<BytesOf(kAddend)>(from, left, whole);
+    CopyElements<sizeof(float)>(from, left, whole);
     from = whole;
   }
-  if constexpr (kAddend == IntegerResult::kF32) {
-    return LoadVec(reinterpret_cast<const float*>(from));
-  } else {
-    const Ints v = WidenBytes<kAddend == IntegerResult::kI8>(from);
-    return (__builtin_convertvector(v, Vec) - Splat(f.addend_zero_point)) * Splat(f.addend_scale);
+  return LoadVec(reinterpret_cast<const float*>(from));
+}
+
+// A vector of the addend, of which `left` elements exist.
+inline Vec LoadAddend(const IntegerFinish& f, const uint8_t* from, int64_t left) {
+  if (f.addend_kind == IntegerResult::kF32) return LoadFloats(from, left);
+  uint8_t whole[kLanes] = {};
+  if (left < kLanes) {
+    CopyElements<1>(from, left, whole);
+    from = whole;
   }
+  const Ints v =
+      f.addend_kind == IntegerResult::kI8 ? WidenBytes<true>(from) : WidenBytes<false>(from);
+  return (__builtin_convertvector(v, Vec) - Splat(f.addend_zero_point)) * Splat(f.addend_scale);
 }
 
 // A Narrow with its numbers in vectors.
@@ -153,25 +160,27 @@ class NarrowVecs {
   bool has_inverse_;
 };
 
-// Stores the elements that exist. Of a NaN, the instruction that converts has a low byte of 0.
-template <IntegerResult kResult>
+// Stores the elements that exist, as 8 bits or floats. Of a NaN, the instruction that converts has
+// a low byte of 0.
+template <bool kNarrows>
 inline void StoreResult(Vec v, uint8_t* to, int64_t left) {
   alignas(64) uint8_t whole[kLanes * 4];
   uint8_t* place = left < kLanes ? whole : to;
-  if constexpr (kResult == IntegerResult::kF32) {
-    StoreVec(reinterpret_cast<float*>(place), v);
-  } else {
+  if constexpr (kNarrows) {
     StoreBytes(ToInts(v), place);
+  } else {
+    StoreVec(reinterpret_cast<float*>(place), v);
   }
-  if (left < kLanes) CopyElements<BytesOf(kResult)>(whole, left, to);
+  if (left < kLanes) CopyElements<kNarrows ? 1 : 4>(whole, left, to);
 }
 
 // The pointers of `f` are those of the first column.
-template <IntegerResult kResult, IntegerResult kAddend>
+template <bool kNarrows>
 class Finisher {
  public:
   explicit Finisher(const IntegerFinish& f)
       : f_(f),
+        adds_(f.addend_kind != IntegerResult::kI32),
         middles_{NarrowVecs(f.middle[0].narrow), NarrowVecs(f.middle[1].narrow)},
         narrow_(f.narrow),
         clamps_(!f.first.is_open()),
@@ -194,20 +203,17 @@ class Finisher {
   }
 
  private:
-  static constexpr bool kAdds = kAddend != IntegerResult::kI32;
-  static constexpr bool kNarrows = kResult != IntegerResult::kF32;
+  static constexpr int64_t kResultBytes = kNarrows ? 1 : 4;
   static constexpr int kPieceVectors = 4;
   static constexpr int64_t kPiece = kPieceVectors * kLanes;
 
   // The addend is read once: the result may take its memory.
   void Piece(const int32_t* sums, int64_t first, int64_t columns, const uint8_t* addend,
              uint8_t* to) const {
-    Vec loaded[kAdds ? kPieceVectors : 1];
-    if constexpr (kAdds) {
-      for (int64_t j = 0; j < columns; j += kLanes) {
-        loaded[j / kLanes] =
-            LoadAddend<kAddend>(f_, addend + (first + j) * BytesOf(kAddend), columns - j);
-      }
+    Vec loaded[kPieceVectors];
+    for (int64_t j = 0; adds_ && j < columns; j += kLanes) {
+      const uint8_t* from = addend + (first + j) * BytesOf(f_.addend_kind);
+      loaded[j / kLanes] = LoadAddend(f_, from, columns - j);
     }
     if (divides_ || !Columns<false>(sums, first, columns, loaded, to)) {
       Columns<true>(sums, first, columns, loaded, to);
@@ -229,15 +235,16 @@ class Finisher {
         v = (q - Splat(middle.wide_zero_point)) * Splat(middle.wide_scale);
         if (middle.late_bias != nullptr) v = v + LoadVec(middle.late_bias + j);
       }
-      if constexpr (kAdds) v = v + addend[(j - first) / kLanes];
-      if ((kAdds || f_.middles > 0) && clamps_again_) v = Clamped(v, f_.second);
+      if (adds_) v = v + addend[(j - first) / kLanes];
+      if ((adds_ || f_.middles > 0) && clamps_again_) v = Clamped(v, f_.second);
       if constexpr (kNarrows) v = narrow_.template Narrowed<kDivides>(v, &far);
-      StoreResult<kResult>(v, to + j * BytesOf(kResult), first + columns - j);
+      StoreResult<kNarrows>(v, to + j * kResultBytes, first + columns - j);
     }
     return kDivides || NarrowVecs::AreRight(far);
   }
 
   const IntegerFinish& f_;
+  const bool adds_;
   const NarrowVecs middles_[kMaxMiddles];
   const NarrowVecs narrow_;
   const bool clamps_;

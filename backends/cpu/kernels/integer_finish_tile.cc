@@ -14,72 +14,15 @@ void CopySums(const IntegerFinish&, const FinishRows& rows) {
   }
 }
 
-template <IntegerResult kResult>
-FinishFn FindFinishTo(IntegerResult addend) {
-  switch (addend) {
-    case IntegerResult::kF32:
-      return Finisher<kResult, IntegerResult::kF32>::Run;
-    case IntegerResult::kU8:
-      return Finisher<kResult, IntegerResult::kU8>::Run;
-    case IntegerResult::kI8:
-      return Finisher<kResult, IntegerResult::kI8>::Run;
-    default:
-      return Finisher<kResult, IntegerResult::kI32>::Run;
-  }
-}
-
-// For all of them.
-FinishFn FindAnyFinish(const IntegerFinish& f) {
-  switch (f.result) {
-    case IntegerResult::kF32:
-      return FindFinishTo<IntegerResult::kF32>(f.addend_kind);
-    case IntegerResult::kU8:
-      return FindFinishTo<IntegerResult::kU8>(f.addend_kind);
-    case IntegerResult::kI8:
-      return FindFinishTo<IntegerResult::kI8>(f.addend_kind);
-    default:
-      return CopySums;
-  }
-}
-
-template <IntegerResult kResult, int kMiddles>
-FinishFn FindUnitFinishFor(IntegerResult addend) {
-  switch (addend) {
-    case IntegerResult::kF32:
-      // Floats may be too large to become integers at once.
-      if constexpr (kResult == IntegerResult::kF32) {
-        return UnitFinisher<kResult, IntegerResult::kF32, kMiddles>::Run;
-      }
-      return Finisher<kResult, IntegerResult::kF32>::Run;
-    case IntegerResult::kU8:
-      return UnitFinisher<kResult, IntegerResult::kU8, kMiddles>::Run;
-    case IntegerResult::kI8:
-      return UnitFinisher<kResult, IntegerResult::kI8, kMiddles>::Run;
-    default:
-      return UnitFinisher<kResult, IntegerResult::kI32, kMiddles>::Run;
-  }
-}
-
-template <int kMiddles>
-FinishFn FindUnitFinishTo(const IntegerFinish& f) {
-  switch (f.result) {
-    case IntegerResult::kU8:
-      return FindUnitFinishFor<IntegerResult::kU8, kMiddles>(f.addend_kind);
-    case IntegerResult::kI8:
-      return FindUnitFinishFor<IntegerResult::kI8, kMiddles>(f.addend_kind);
-    default:
-      return FindUnitFinishFor<IntegerResult::kF32, kMiddles>(f.addend_kind);
-  }
-}
-
 }  // namespace
 
 FinishFn TheFinish(const IntegerFinish& f) {
-  static_assert(kMaxMiddles == 2);
-  if (!f.unit.fits) return FindAnyFinish(f);
-  return f.middles == 0   ? FindUnitFinishTo<0>(f)
-         : f.middles == 1 ? FindUnitFinishTo<1>(f)
-                          : FindUnitFinishTo<2>(f);
+  if (f.result == IntegerResult::kI32) return CopySums;
+  if (f.result == IntegerResult::kF32) {
+    return f.unit.fits ? UnitFinisher<false>::Run : Finisher<false>::Run;
+  }
+  const bool unit = f.unit.fits && f.addend_kind != IntegerResult::kF32;
+  return unit ? UnitFinisher<true>::Run : Finisher<true>::Run;
 }
 
 }  // namespace WEFT_CPU_ISA

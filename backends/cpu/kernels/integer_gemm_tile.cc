@@ -175,10 +175,10 @@ FinishRows RowsOf(const IntegerPanel& p, const int32_t* tile) {
 }
 
 // All whole blocks of a panel, finished while their sums are in registers. Returns their rows.
-template <class Finisher, int kN>
-int64_t RunWhole(const IntegerPanel& p) {
+template <UnitForm kForm, int kN>
+__attribute__((noinline)) int64_t RunWhole(const IntegerPanel& p) {
   constexpr int kM = RowsFor(kN);
-  const Finisher finisher(p.finish);
+  const UnitFinisher<true, kForm> finisher(p.finish);
   const FinishRows rows = RowsOf(p, nullptr);
   int64_t row = 0;
   for (; row + kM <= p.rows; row += kM) {
@@ -189,51 +189,40 @@ int64_t RunWhole(const IntegerPanel& p) {
   return row;
 }
 
-using WholeFn = int64_t (*)(const IntegerPanel& p);
-
-template <IntegerResult kAddend, int kMiddles>
-WholeFn FindWholeOf(int vectors) {
-  using Finisher = UnitFinisher<IntegerResult::kU8, kAddend, kMiddles>;
-  switch (vectors) {
+template <UnitForm kForm>
+int64_t RunWholeOf(const IntegerPanel& p) {
+  switch (p.vectors) {
     case 1:
-      return RunWhole<Finisher, 1>;
+      return RunWhole<kForm, 1>(p);
 #if defined(__AVX512F__)
     case 3:
-      return RunWhole<Finisher, 3>;
+      return RunWhole<kForm, 3>(p);
     case 4:
-      return RunWhole<Finisher, 4>;
+      return RunWhole<kForm, 4>(p);
 #endif
     default:
-      return RunWhole<Finisher, 2>;
+      return RunWhole<kForm, 2>(p);
   }
 }
 
-template <IntegerResult kAddend>
-WholeFn FindWholeFor(const IntegerPanel& p) {
-  return p.finish.middles == 0   ? FindWholeOf<kAddend, 0>(p.vectors)
-         : p.finish.middles == 1 ? FindWholeOf<kAddend, 1>(p.vectors)
-                                 : FindWholeOf<kAddend, 2>(p.vectors);
-}
-
-// Null: the sums go through memory. Most bytes are u8. Without VNNI the sums take most of the time,
-// and a form in registers would not be worth its size.
-WholeFn FindWhole(const IntegerPanel& p) {
-  if (kSaturates) return nullptr;
+// 0 rows: the sums go through memory. Most bytes that are added are u8. Without VNNI the sums take
+// most of the time, and a form in registers would not be worth its size.
+int64_t RunWholeBlocks(const IntegerPanel& p) {
+  if (kSaturates) return 0;
   const IntegerFinish& f = p.finish;
-  if (!f.unit.fits || f.result != IntegerResult::kU8 || f.table != nullptr) return nullptr;
-  if (f.addend_kind == IntegerResult::kI32) return FindWholeFor<IntegerResult::kI32>(p);
-  if (f.addend_kind == IntegerResult::kU8) return FindWholeFor<IntegerResult::kU8>(p);
-  return nullptr;
+  const bool narrows = f.result == IntegerResult::kU8 || f.result == IntegerResult::kI8;
+  if (!narrows || !f.unit.fits || f.table != nullptr) return 0;
+  if (f.addend_kind == IntegerResult::kU8) return RunWholeOf<UnitForm::kUnsigned>(p);
+  if (f.addend_kind != IntegerResult::kI32) return 0;
+  return f.middles == 0 ? RunWholeOf<UnitForm::kPlain>(p) : RunWholeOf<UnitForm::kUnsigned>(p);
 }
 
 void Run(const IntegerPanel& p) {
-  const WholeFn whole = FindWhole(p);
   const FinishFn finish = FindFinish(p.finish);
   alignas(64) int32_t tile[kTileFloats];
   FinishRows results = RowsOf(p, tile);
-  const int64_t block = RowsFor(p.vectors);
-  for (int64_t row = whole == nullptr ? 0 : whole(p); row < p.rows; row += block) {
-    results.rows = Least(block, p.rows - row);
+  for (int64_t row = RunWholeBlocks(p); row < p.rows; row += results.rows) {
+    results.rows = BlockRows(p.rows - row, p.vectors);
     FindBlock<Block>(results.rows, p.vectors)(p, row, tile);
     results.to = static_cast<uint8_t*>(p.y) + row * results.to_row;
     results.addend = static_cast<const uint8_t*>(p.finish.addend) + row * results.addend_row;

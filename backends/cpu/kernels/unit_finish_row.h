@@ -22,30 +22,26 @@ inline Ints ToNearest(Vec v) {
 }
 
 // The first `left` bytes as integers, zeros behind them.
-template <bool kSigned>
 inline Ints WidenSome(const uint8_t* from, int64_t left) {
 #if defined(__AVX512F__)
   const auto mask = static_cast<__mmask16>(left >= kLanes ? 0xffff : (1 << left) - 1);
-  const __m128i bytes = _mm_maskz_loadu_epi8(mask, from);
-  return (Ints)(kSigned ? _mm512_cvtepi8_epi32(bytes) : _mm512_cvtepu8_epi32(bytes));
+  return (Ints)_mm512_cvtepu8_epi32(_mm_maskz_loadu_epi8(mask, from));
 #else
-  if (left >= kLanes) return WidenBytes<kSigned>(from);
+  if (left >= kLanes) return WidenBytes<false>(from);
   uint8_t whole[kLanes] = {};
   __builtin_memcpy(whole, from, left);
-  return WidenBytes<kSigned>(whole);
+  return WidenBytes<false>(whole);
 #endif
 }
 
+// i8 is u8 with its first bit flipped, less this.
+constexpr int kSignOffset = 128;
+inline int SignOffset(IntegerResult kind) { return kind == IntegerResult::kI8 ? kSignOffset : 0; }
+
 // Makes bytes of four vectors of integers: adds the zero point, then limits them.
-template <bool kSigned>
 class BytePacker {
  public:
-  explicit BytePacker(const IntegerFinish::Unit& unit)
-      : plain_(unit.zero_point == 0 && unit.least == static_cast<uint8_t>(kSigned ? -128 : 0) &&
-               unit.most == (kSigned ? 127 : 255)),
-        zero_point_(SplatWord(unit.zero_point)),
-        least_(SplatByte(unit.least)),
-        most_(SplatByte(unit.most)) {}
+  explicit BytePacker(const IntegerFinish& f) : BytePacker(f.unit, SignOffset(f.result)) {}
 
 #if defined(__AVX512F__)
   using Packed = __m512i;
@@ -54,14 +50,14 @@ class BytePacker {
 #endif
 
   // Packing works within 128 bits: each of these has four bytes of each vector, in order. It
-  // saturates, which is all that is left to do where there is no zero point and no limit.
+  // saturates, which is all that is left to do of u8 where there is no zero point and no limit.
   Packed Pack(const Ints (&v)[4]) const {
     Packed low = PackWords(v[0], v[1]);
     Packed high = PackWords(v[2], v[3]);
     if (plain_) return PackBytes(low, high);
     low = AddWords(low, zero_point_);
     high = AddWords(high, zero_point_);
-    return Limited(PackBytes(low, high));
+    return FlipBytes(Limited(PackBytes(low, high)), flip_);
   }
 
   // Stores the four vectors as kRows rows, which lie `row` bytes apart: the first `left` bytes of
@@ -81,17 +77,22 @@ class BytePacker {
  private:
   static constexpr int64_t kBytes = 4 * kLanes;
 
+  BytePacker(const IntegerFinish::Unit& unit, int flip)
+      : plain_(flip == 0 && unit.zero_point == 0 && unit.least == 0 && unit.most == 255),
+        flip_(SplatByte(flip)),
+        zero_point_(SplatWord(unit.zero_point + flip)),
+        least_(SplatByte(unit.least ^ flip)),
+        most_(SplatByte(unit.most ^ flip)) {}
+
 #if defined(__AVX512F__)
-  static Packed SplatWord(int16_t word) { return _mm512_set1_epi16(word); }
-  static Packed SplatByte(uint8_t byte) { return _mm512_set1_epi8(static_cast<char>(byte)); }
+  static Packed SplatWord(int word) { return _mm512_set1_epi16(word); }
+  static Packed SplatByte(int byte) { return _mm512_set1_epi8(static_cast<char>(byte)); }
   static Packed PackWords(Ints a, Ints b) { return _mm512_packs_epi32((__m512i)a, (__m512i)b); }
   static Packed AddWords(Packed a, Packed b) { return _mm512_adds_epi16(a, b); }
-  static Packed PackBytes(Packed low, Packed high) {
-    return kSigned ? _mm512_packs_epi16(low, high) : _mm512_packus_epi16(low, high);
-  }
+  static Packed PackBytes(Packed low, Packed high) { return _mm512_packus_epi16(low, high); }
+  static Packed FlipBytes(Packed bytes, Packed flip) { return _mm512_xor_si512(bytes, flip); }
   Packed Limited(Packed bytes) const {
-    return kSigned ? _mm512_min_epi8(_mm512_max_epi8(bytes, least_), most_)
-                   : _mm512_min_epu8(_mm512_max_epu8(bytes, least_), most_);
+    return _mm512_min_epu8(_mm512_max_epu8(bytes, least_), most_);
   }
   static Packed InOrder(Packed bytes) {
     const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
@@ -117,16 +118,14 @@ class BytePacker {
     }
   }
 #else
-  static Packed SplatWord(int16_t word) { return _mm256_set1_epi16(word); }
-  static Packed SplatByte(uint8_t byte) { return _mm256_set1_epi8(static_cast<char>(byte)); }
+  static Packed SplatWord(int word) { return _mm256_set1_epi16(word); }
+  static Packed SplatByte(int byte) { return _mm256_set1_epi8(static_cast<char>(byte)); }
   static Packed PackWords(Ints a, Ints b) { return _mm256_packs_epi32((__m256i)a, (__m256i)b); }
   static Packed AddWords(Packed a, Packed b) { return _mm256_adds_epi16(a, b); }
-  static Packed PackBytes(Packed low, Packed high) {
-    return kSigned ? _mm256_packs_epi16(low, high) : _mm256_packus_epi16(low, high);
-  }
+  static Packed PackBytes(Packed low, Packed high) { return _mm256_packus_epi16(low, high); }
+  static Packed FlipBytes(Packed bytes, Packed flip) { return _mm256_xor_si256(bytes, flip); }
   Packed Limited(Packed bytes) const {
-    return kSigned ? _mm256_min_epi8(_mm256_max_epi8(bytes, least_), most_)
-                   : _mm256_min_epu8(_mm256_max_epu8(bytes, least_), most_);
+    return _mm256_min_epu8(_mm256_max_epu8(bytes, least_), most_);
   }
   static Packed InOrder(Packed bytes) {
     return _mm256_permutevar8x32_epi32(bytes, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
@@ -157,19 +156,29 @@ class BytePacker {
 #endif
 
   const bool plain_;
-  const Packed zero_point_, least_, most_;
+  const Packed flip_, zero_point_, least_, most_;
 };
 
-// As Finisher, for what `f.unit` describes.
-template <IntegerResult kResult, IntegerResult kAddend, int kMiddles>
+enum class UnitForm {
+  kAny,
+  kUnsigned,  // The addend, if there is one, is u8.
+  kPlain,     // There are neither middles nor an addend.
+};
+
+// As Finisher, for what `f.unit` describes. Results of 8 bits have no addend of floats, which may
+// be too large to become integers at once.
+template <bool kNarrows, UnitForm kForm = UnitForm::kAny>
 class UnitFinisher {
  public:
   explicit UnitFinisher(const IntegerFinish& f)
       : f_(f),
-        packer_(f.unit),
+        packer_(f),
         middles_{Middle(f, 0), Middle(f, 1)},
         addend_scale_(Splat(f.addend_scale)),
-        addend_zero_point_(Ints{} + static_cast<int>(f.addend_zero_point)),
+        addend_flip_(Ints{} + SignOffset(f.addend_kind)),
+        addend_zero_point_(addend_flip_ + static_cast<int>(f.addend_zero_point)),
+        addend_bytes_(BytesOf(f.addend_kind)),
+        adds_(f.addend_kind != IntegerResult::kI32),
         clamps_(!kNarrows && !f.second.is_open()) {}
 
   // kM rows from `row` on, whose sums are in registers.
@@ -213,8 +222,7 @@ class UnitFinisher {
   }
 
  private:
-  static constexpr bool kAdds = kAddend != IntegerResult::kI32;
-  static constexpr bool kNarrows = kResult != IntegerResult::kF32;
+  static constexpr int64_t kResultBytes = kNarrows ? 1 : 4;
   static constexpr int kPieceVectors = 4;
   static constexpr int64_t kPiece = kPieceVectors * kLanes;
 
@@ -276,23 +284,27 @@ class UnitFinisher {
     const int64_t first = columns.first;
     Vec v[kRows * kVectors];
 #pragma GCC unroll 4
-    for (int r = 0; r < kRows; ++r) {
-      const uint8_t* addend = rows.addend + (row + r) * rows.addend_row + first * BytesOf(kAddend);
+    for (int i = 0; i < kRows * kVectors; ++i) {
+      const int k = i % kVectors;
+      const Vec sum = __builtin_convertvector(sums_at(i / kVectors, k), Vec);
+      v[i] = sum * columns.scale[k] + columns.bias[k];
+    }
+    for (int m = 0; kForm != UnitForm::kPlain && m < f_.middles; ++m) {
 #pragma GCC unroll 4
-      for (int k = 0; k < kVectors; ++k) {
-        Vec& result = v[r * kVectors + k];
-        result = __builtin_convertvector(sums_at(r, k), Vec) * columns.scale[k] + columns.bias[k];
-#pragma GCC unroll 2
-        for (int m = 0; m < kMiddles; ++m) {
-          result = Widened(result, middles_[m], first + k * kLanes);
-        }
-        if constexpr (kAdds) {
-          const int64_t left = Left<kVectors>(k, count);
-          result = result + Addend(addend + k * kLanes * BytesOf(kAddend), left);
-        }
+      for (int i = 0; i < kRows * kVectors; ++i) {
+        v[i] = Widened(v[i], middles_[m], first + i % kVectors * kLanes);
       }
     }
-    Store<kRows, kVectors>(v, count, rows.to + row * rows.to_row + first * BytesOf(kResult),
+    if (kForm != UnitForm::kPlain && adds_) {
+      const uint8_t* addend = rows.addend + row * rows.addend_row + first * addend_bytes_;
+#pragma GCC unroll 4
+      for (int i = 0; i < kRows * kVectors; ++i) {
+        const int k = i % kVectors;
+        const uint8_t* from = addend + i / kVectors * rows.addend_row + k * kLanes * addend_bytes_;
+        v[i] = v[i] + Addend(from, Left<kVectors>(k, count));
+      }
+    }
+    Store<kRows, kVectors>(v, count, rows.to + row * rows.to_row + first * kResultBytes,
                            rows.to_row);
   }
 
@@ -312,9 +324,10 @@ class UnitFinisher {
   }
 
   Vec Addend(const uint8_t* from, int64_t left) const {
-    if constexpr (kAddend == IntegerResult::kF32) return LoadAddend<kAddend>(f_, from, left);
-    const Ints bytes = WidenSome<kAddend == IntegerResult::kI8>(from, left) - addend_zero_point_;
-    return __builtin_convertvector(bytes, Vec) * addend_scale_;
+    if (!kNarrows && addend_bytes_ == sizeof(float)) return LoadFloats(from, left);
+    Ints bytes = WidenSome(from, left);
+    if constexpr (kForm == UnitForm::kAny) bytes ^= addend_flip_;
+    return __builtin_convertvector(bytes - addend_zero_point_, Vec) * addend_scale_;
   }
 
   // All of the addend was read, whose memory the result may take.
@@ -328,16 +341,18 @@ class UnitFinisher {
     } else {
       for (int k = 0; k < kVectors; ++k) {
         const Vec result = clamps_ ? Clamped(v[k], f_.second) : v[k];
-        StoreResult<kResult>(result, to + k * kLanes * 4, Left<kVectors>(k, columns));
+        StoreResult<false>(result, to + k * kLanes * kResultBytes, Left<kVectors>(k, columns));
       }
     }
   }
 
   const IntegerFinish& f_;
-  const BytePacker<kResult == IntegerResult::kI8> packer_;
+  const BytePacker packer_;
   const Middle middles_[kMaxMiddles];
   const Vec addend_scale_;
-  const Ints addend_zero_point_;
+  const Ints addend_flip_, addend_zero_point_;
+  const int64_t addend_bytes_;
+  const bool adds_;
   const bool clamps_;
 };
 

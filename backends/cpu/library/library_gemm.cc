@@ -25,10 +25,6 @@ bool IsOneLoop(absl::Span<const int64_t> dims, absl::Span<const int64_t> strides
   return true;
 }
 
-bool HasBf16Kernels(const LibraryContext& context) {
-  return context.isa == Isa::kAvx512 && FindBf16Unit() == DnnUnit::kVectors;
-}
-
 namespace {
 
 constexpr int64_t kNothing = -1;  // Offset of an element that is padding.
@@ -236,7 +232,7 @@ LibraryCallOr MakeGemmCall(const DnnMatmul& m, const DnnReading& reading,
   for (int64_t i = 0; i < shape.rows; ++i) shape.offsets.push_back(i * a_row);
   GemmFollow follow;
   WEFT_RETURN_IF_ERROR(FollowOf(m.post_ops, m.y, {0}, 1, slots, &follow));
-  if (form != GemmForm::kF32) {
+  if (HasBf16Kernels(context) && form != GemmForm::kF32) {
     WEFT_ASSIGN_OR_RETURN(Bf16Form narrow, FormInPlace(m.a, m.y.dtype));
     return AssembleBf16(std::move(shape), std::move(follow), std::move(narrow), slots, constant,
                         context);
@@ -289,7 +285,8 @@ LibraryCallOr MakeGemmCall(const DnnConvolution& given, const DnnReading& readin
     return None("such a convolution");
   }
   absl::StatusOr<Bf16Form> narrow = None("f32");
-  if (form != GemmForm::kF32) {
+  const bool is_narrow = HasBf16Kernels(context) && form != GemmForm::kF32;
+  if (is_narrow) {
     narrow = FormInPlace(c.x, c.y.dtype);
     absl::StatusOr<Bf16Image> image = JoinTaps(&c, &constant);
     if (image.ok()) narrow = Bf16Form{given.x.dtype, 0, c.y.dtype, c.y.dtype, *std::move(image)};
@@ -329,7 +326,7 @@ LibraryCallOr MakeGemmCall(const DnnConvolution& given, const DnnReading& readin
   FindOffsets(c, &shape);
   GemmFollow follow;
   WEFT_RETURN_IF_ERROR(FollowOf(c.post_ops, c.y, row_dims, 1, slots, &follow));
-  if (narrow.ok()) {
+  if (is_narrow) {
     return AssembleBf16(std::move(shape), std::move(follow), *std::move(narrow), slots, constant,
                         context);
   }

@@ -6,7 +6,10 @@
 #include <utility>
 #include <vector>
 
+#include "backends/cpu/kernels/isa.h"
+#include "backends/cpu/kernels/kernel_list.h"
 #include "backends/cpu/library/library.h"
+#include "backends/cpu/onednn/onednn.h"
 
 namespace weft::cpu {
 
@@ -103,8 +106,12 @@ struct ProductSize {
 DnnReading ChooseReading(const LibraryStep& step, const ProductSize& size,
                          const LibraryContext& context);
 
-// True if products of bf16 are faster in kernels of ours: with AVX512_BF16, but without tiles.
-bool HasBf16Kernels(const LibraryContext& context);
+// True if products of bf16 are faster in kernels of ours: with AVX512_BF16, but without tiles. A
+// program whose list has no bf16 has none of what follows this condition.
+inline bool HasBf16Kernels(const LibraryContext& context) {
+  constexpr bool kListed = HasKernels("dtype", "bf16") && HasKernels("isa", "avx512");
+  return kListed && context.isa == Isa::kAvx512 && FindBf16Unit() == DnnUnit::kVectors;
+}
 
 // Uses the panels of gemm_tile.h or bf16_gemm_tile.h; Unimplemented for cases that they do not
 // support. f32 operands are read as `reading` says. `slots` is as in DnnCall.

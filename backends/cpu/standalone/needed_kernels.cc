@@ -70,6 +70,8 @@ class Needs {
     // An epilogue may change the dtype of the result.
     const std::string routine(RoutineName(*op, step.args[0].type.dtype()));
     lines_.insert(absl::StrCat("routine ", routine));
+    // Routines have kernels of their own for it.
+    if (step.args[0].type.dtype() == DType::kBF16) lines_.insert("dtype bf16");
     // Sums and scales of integers.
     if (!absl::StrContains(routine, '_')) return;
     for (const DType dtype : {DType::kI32, DType::kI8, DType::kU8}) Add(dtype);

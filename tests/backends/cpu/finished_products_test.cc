@@ -159,6 +159,14 @@ const Chain kChains[] = {
   %4 = add(%3, %2)
   %5 = relu(%4)
   %v = quantize_linear(%5, %step, %zu, dtype=u8))"},
+    {"add_signed", "i8", R"(
+  %t = constant(dense<0.37>) : f32[]
+  %0 = convert(%s, dtype=f32)
+  %1 = mul(%0, %c)
+  %2 = add(%1, %b)
+  %3 = dequantize_linear(%q, %t, %zi)
+  %4 = add(%3, %2)
+  %v = quantize_linear(%4, %step, %zi, dtype=i8))"},
     {"relu_add", "f32", R"(
   %0 = convert(%s, dtype=f32)
   %1 = mul(%0, %c)
@@ -298,7 +306,7 @@ const Chain kChains[] = {
      false},
 };
 
-std::string TypeText(const char* dtype, const Dims& dims) {
+std::string TypeText(absl::string_view dtype, const Dims& dims) {
   return absl::StrCat(dtype, "[", absl::StrJoin(dims, ", "), "]");
 }
 
@@ -327,6 +335,11 @@ Dims ChannelDims(const Shape& shape) {
   return dims;
 }
 
+// %q, the bytes that are added, has the type of its zero point.
+DType AddendOf(const Chain& chain) {
+  return absl::StrContains(chain.text, "(%q, %t, %zi)") ? DType::kI8 : DType::kU8;
+}
+
 std::string ProgramOf(const Shape& shape, const Chain& chain, const char* dtype) {
   const Dims x = shape.last ? Rotated(shape.x) : shape.x;
   const Dims y = shape.last ? Rotated(shape.y) : shape.y;
@@ -345,11 +358,11 @@ std::string ProgramOf(const Shape& shape, const Chain& chain, const char* dtype)
   }
   if (!shape.last) body = absl::StrReplaceAll(body, {{"%i", "%x"}});
   const char* suffix = shape.last ? "f" : "";
-  return absl::StrCat("func @main(%x: ", TypeText(dtype, x), ", %a", suffix, ": ",
-                      TypeText("f32", y), ", %q", suffix, ": ", TypeText("u8", y),
-                      ", %w: ", TypeText("i8", shape.w), ", %z: ", dtype, "[], %c: ", channels,
-                      ", %b: ", channels, ", %step: f32[], %zu: u8[], %zi: i8[]) -> (",
-                      TypeText(chain.result, y), ") {\n", body);
+  return absl::StrCat(
+      "func @main(%x: ", TypeText(dtype, x), ", %a", suffix, ": ", TypeText("f32", y), ", %q",
+      suffix, ": ", TypeText(DTypeName(AddendOf(chain)), y), ", %w: ", TypeText("i8", shape.w),
+      ", %z: ", dtype, "[], %c: ", channels, ", %b: ", channels,
+      ", %step: f32[], %zu: u8[], %zi: i8[]) -> (", TypeText(chain.result, y), ") {\n", body);
 }
 
 HostTensor Floats(const Dims& dims, double low, double step, uint32_t seed) {
@@ -383,7 +396,8 @@ class FinishedProducts : public testing::TestWithParam<std::tuple<Shape, Chain>>
     std::vector<HostTensor> inputs = {
         Integers(bytes, x, is_signed ? -128 : 0, is_signed ? 127 : 255, 7),
         Floats(y, -300, 3.75, 11),
-        Integers(DType::kU8, y, 0, 255, 13),
+        AddendOf(chain) == DType::kI8 ? Integers(DType::kI8, y, -128, 127, 13)
+                                      : Integers(DType::kU8, y, 0, 255, 13),
         Integers(DType::kI8, shape.w, -128, 127, 3),
         HostTensor::FromInts(bytes, {}, {is_signed ? -5 : 130}),
         Floats(ChannelDims(shape), 0.0, 1.0 / 128, 5),

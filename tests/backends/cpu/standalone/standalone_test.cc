@@ -218,6 +218,16 @@ TEST(NeededKernels, AreThoseOfThePlan) {
   }
   EXPECT_THAT(lines, testing::Not(testing::Contains("dtype f16")));
   EXPECT_THAT(MissingKernels(LowerMain(*module)), testing::IsEmpty());
+  // Loops compute in f32; products do not.
+  const auto narrow = Parse(R"(
+    func @main(%x: bf16[s0, 8], %y: bf16[8, 8]) -> (bf16[s0, 8]) {
+      %0 = matmul(%x, %y)
+      return %0
+    })");
+  EXPECT_THAT(NeededKernels(LowerMain(*narrow)), testing::Contains("dtype bf16"));
+  const auto loops =
+      Parse("func @main(%x: bf16[s0, 7]) -> (bf16[s0, 7]) { %0 = exp(%x) return %0 }");
+  EXPECT_THAT(NeededKernels(LowerMain(*loops)), testing::Not(testing::Contains("dtype bf16")));
 }
 
 TEST(NeededKernels, ListsHaveWholeLines) {
