@@ -85,10 +85,9 @@ std::vector<HostTensor> Unique(const HostTensor& self, bool sorted) {
 
 class Evaluator : public StepEvaluator {
  public:
-  absl::StatusOr<std::vector<HostTensor>> Evaluate(const Step& step, const AttrList* attrs,
-                                                   absl::Span<const HostTensor> operands,
-                                                   std::vector<Type> types,
-                                                   RegionRunner run_region) const override {
+  absl::StatusOr<std::vector<HostTensor>> Evaluate(
+      const Step& step, const AttrList* attrs,
+      absl::Span<const HostTensor> operands) const override {
     if (step.op == &ops::unique && step.epilogue.empty() && operands.size() == 1 &&
         operands[0].valid() && HasKey(operands[0].dtype())) {
       const Attrs unique(&step.op->schema(), attrs);
@@ -96,7 +95,7 @@ class Evaluator : public StepEvaluator {
         return Unique(operands[0].Contiguous(), unique.Bool("sorted"));
       }
     }
-    return OpEvaluator().Evaluate(step, attrs, operands, std::move(types), run_region);
+    return OpEvaluator().Evaluate(step, attrs, operands);
   }
 
   bool DependsOnData(const Step& step) const override { return OpEvaluator().DependsOnData(step); }
