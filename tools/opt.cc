@@ -30,7 +30,6 @@
 #include "api/model_io.h"
 #include "api/plugin.h"
 #include "api/target_file.h"
-#include "api/weights.h"
 #include "base/annotate.h"
 #include "base/status_macros.h"
 #include "graph/ir/graph.h"
@@ -45,6 +44,7 @@
 #include "tools/common/progress.h"
 #include "tools/common/target_verify.h"
 #include "tools/opt_bisect.h"
+#include "tools/opt_inputs.h"
 #include "tools/opt_options.h"
 #include "tools/opt_parts.h"
 #include "tools/opt_remarks.h"
@@ -340,21 +340,6 @@ absl::Status CheckChoices(const OptOptions& o) {
   return absl::OkStatus();
 }
 
-// Checks that the values are for inputs of the model: a misspelt name would have no effect.
-absl::Status CheckInputs(const LoadOptions& load, const Module& module) {
-  const Graph* main = module.main();
-  for (const auto& [name, value] : load.input_values) {
-    bool found = false;
-    for (int i = 0; main != nullptr && i < main->num_inputs(); ++i) {
-      found |= main->input_info(i).name == name;
-    }
-    if (found) continue;
-    const absl::Status error = main != nullptr ? UnknownInput(name, *main) : CheckHasMain(module);
-    return absl::InvalidArgumentError(absl::StrCat("--input: ", error.message()));
-  }
-  return absl::OkStatus();
-}
-
 absl::Status PrintPipeline(const OptOptions& o, const Extensions& extensions) {
   CompileOptions compile;
   compile.passes = o.passes;
@@ -362,19 +347,6 @@ absl::Status PrintPipeline(const OptOptions& o, const Extensions& extensions) {
   WEFT_ASSIGN_OR_RETURN(auto pipeline, Pipeline::Parse(compile.passes, extensions.passes()));
   std::cout << pipeline.ToString(extensions.passes()) << "\n";
   return absl::OkStatus();
-}
-
-absl::StatusOr<LoadOptions> ReadInputs(const OptOptions& o) {
-  if (o.weights.empty() && !o.weight_names.empty()) {
-    return absl::InvalidArgumentError("--weight-names goes with --weights");
-  }
-  LoadOptions load;
-  load.parameters_as_inputs = !o.weights.empty();
-  for (const std::string& input : o.inputs) {
-    WEFT_ASSIGN_OR_RETURN(auto named, ParseNamedFile("input", input));
-    WEFT_ASSIGN_OR_RETURN(load.input_values[named.first], LoadTensor(ResolvePath(named.second)));
-  }
-  return load;
 }
 
 // The additions of plugins, for --help; empty without plugins.
@@ -413,19 +385,6 @@ absl::Status WriteReports(const OptOptions& o, const RuleSet* rules, const std::
   // Remarks may have been collected only for a picture.
   if (o.remarks.empty() && o.near_misses.empty()) DropUnasked(&result.remarks);
   return WriteRemarks(o, std::move(result.remarks), info);
-}
-
-absl::Status ReadWeights(const OptOptions& o, Module& module, std::ostream& info) {
-  if (o.weights.empty()) return absl::OkStatus();
-  const std::string names = o.weight_names.empty() ? "" : ResolvePath(o.weight_names);
-  WEFT_ASSIGN_OR_RETURN(const WeightsReport report,
-                        LoadWeights(ResolvePath(o.weights), names, module));
-  info << o.weights << ": " << report.parameters << " parameters, " << report.quantized
-       << " of them in blocks\n";
-  if (!report.unused.empty()) {
-    info << "no parameters: " << absl::StrJoin(report.unused, ", ") << "\n";
-  }
-  return absl::OkStatus();
 }
 
 // Reads, compiles and writes a model. The options have been checked.

@@ -52,10 +52,10 @@ FIRST_TESTS = {
     ],
     "lowering/emit/": [
         ["//tests/lowering/emit:emit_test"],
-        ["//tests/backends/cpu/emit:emitted_kernels_test"],
+        ["//tests/backends/cpu/emit:emitted_kernels_test", "//tests/backends/cpu/emit:emitted_functions_test"],
     ],
     "backends/cpu/emit/": [
-        ["//tests/backends/cpu/emit:emitted_kernels_test"],
+        ["//tests/backends/cpu/emit:emitted_kernels_test", "//tests/backends/cpu/emit:emitted_functions_test"],
         ["//tests/backends/cpu:samples_test"],
         ["//tests/trust:trust_test"],
     ],

@@ -8,8 +8,9 @@ namespace weft::cpu {
 namespace WEFT_CPU_ISA {
 namespace {
 
-template <typename U, typename Key, bool largest>
-int64_t NextBlock(const void* elements, int64_t begin, int64_t end, uint64_t rank) {
+template <typename U, typename Key>
+inline int64_t NextBlockOf(const void* elements, int64_t begin, int64_t end, uint64_t rank,
+                           bool largest) {
   const auto* x = static_cast<const U*>(elements);
   const auto least = static_cast<U>(rank);
   for (; begin + kOrderBlock <= end; begin += kOrderBlock) {
@@ -23,15 +24,21 @@ int64_t NextBlock(const void* elements, int64_t begin, int64_t end, uint64_t ran
   return begin;
 }
 
-// Few elements win in most lines: blocks without one are filled.
 template <typename U, typename Key, bool largest>
+int64_t NextBlock(const void* elements, int64_t begin, int64_t end, uint64_t rank) {
+  return NextBlockOf<U, Key>(elements, begin, end, rank, largest);
+}
+
+// Few elements win in most lines: blocks without one are filled.
+template <typename U, typename Key>
 void ScanLine(const ExtremaPanel& p) {
+  const bool largest = p.largest;
   const auto* x = static_cast<const U*>(p.x);
   auto* values = static_cast<U*>(p.values);
   U best = 0, rank = 0;  // No key is below 0.
   int64_t at = 0;
   for (int64_t k = 0; k < p.size;) {
-    const int64_t block = NextBlock<U, Key, largest>(x, k, p.size, rank);
+    const int64_t block = NextBlockOf<U, Key>(x, k, p.size, rank, largest);
     if (values != nullptr) {
       for (int64_t i = k; i < block; ++i) values[i] = best;
     }
@@ -52,8 +59,9 @@ void ScanLine(const ExtremaPanel& p) {
   }
 }
 
-template <typename U, typename Key, bool largest>
+template <typename U, typename Key>
 void ScanBeside(const ExtremaPanel& p) {
+  const bool largest = p.largest;
   U best[kExtremaLines], rank[kExtremaLines] = {};
   int64_t at[kExtremaLines];
   for (int64_t k = 0; k < p.size; ++k) {
@@ -77,8 +85,7 @@ void ScanBeside(const ExtremaPanel& p) {
 
 template <typename U, typename Key>
 void Extrema(const ExtremaPanel& p) {
-  if (p.step == 1) return p.largest ? ScanLine<U, Key, true>(p) : ScanLine<U, Key, false>(p);
-  return p.largest ? ScanBeside<U, Key, true>(p) : ScanBeside<U, Key, false>(p);
+  return p.step == 1 ? ScanLine<U, Key>(p) : ScanBeside<U, Key>(p);
 }
 
 ExtremaFn FindExtrema(DType dtype) {

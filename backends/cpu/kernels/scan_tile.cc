@@ -21,13 +21,17 @@ constexpr Wide<T> kNeutral = product                            ? Wide<T>(1)
                              : std::is_floating_point<T>::value ? static_cast<Wide<T>>(-0.0)
                                                                 : Wide<T>(0);
 
-// Adds an element to a line so far; what the result's element is.
-template <typename T, bool product, bool exclusive>
-inline Wide<T> Next(Wide<T>* so_far, T v) {
-  const Wide<T> before = *so_far;
-  *so_far = product ? before * static_cast<Wide<T>>(v) : before + static_cast<Wide<T>>(v);
-  return exclusive ? before : *so_far;
+template <typename T, bool product>
+inline Wide<T> Combined(Wide<T> so_far, T v) {
+  return product ? so_far * static_cast<Wide<T>>(v) : so_far + static_cast<Wide<T>>(v);
 }
+
+// The element of a line that is combined first, and the elements that are. An exclusive scan is one
+// of the elements but the last, whose results lie one element further on, behind the neutral one.
+inline int64_t FirstOf(const ScanPanel& p) { return p.reverse ? p.size - 1 : 0; }
+inline int64_t StepOf(const ScanPanel& p) { return p.reverse ? -1 : 1; }
+inline int64_t CountOf(const ScanPanel& p) { return p.exclusive ? p.size - 1 : p.size; }
+inline int64_t ShiftOf(const ScanPanel& p) { return p.exclusive ? StepOf(p) : 0; }
 
 // `v` or the f32 beside it whose last bit is set: rounded once more, it gives what `v` does.
 inline float RoundToOdd(double v) {
@@ -46,33 +50,32 @@ inline float RoundToOdd(double v) {
 // --- Lines one behind the other ---------------------------------------------------------------
 
 // `count` elements of each of n lines, from the first one on, or backwards.
-template <typename T, typename Result, bool product, bool exclusive, int n>
+template <typename T, typename Result, bool product, int n>
 inline void ScanPart(const T* x, int64_t x_line, Result* y, int64_t y_line, int64_t count,
                      int64_t step, Wide<T>* all) {
   Wide<T> so_far[n];
   for (int j = 0; j < n; ++j) so_far[j] = all[j];
   for (int64_t k = 0; k < count; ++k) {
     for (int j = 0; j < n; ++j) {
-      y[j * y_line + k * step] =
-          static_cast<Result>(Next<T, product, exclusive>(&so_far[j], x[j * x_line + k * step]));
+      so_far[j] = Combined<T, product>(so_far[j], x[j * x_line + k * step]);
+      y[j * y_line + k * step] = static_cast<Result>(so_far[j]);
     }
   }
   for (int j = 0; j < n; ++j) all[j] = so_far[j];
 }
 
-template <typename T, bool product, bool exclusive, int n>
+template <typename T, bool product, int n>
 void ScanApart(const ScanPanel& p) {
   Wide<T> all[n];
   for (int j = 0; j < n; ++j) all[j] = kNeutral<T, product>;
-  const int64_t first = p.reverse ? p.size - 1 : 0;
-  T* const y = static_cast<T*>(p.y) + first;
-  ScanPart<T, T, product, exclusive, n>(static_cast<const T*>(p.x) + first, p.size, y, p.size,
-                                        p.size, p.reverse ? -1 : 1, all);
-  for (int j = 0; exclusive && j < n; ++j) y[j * p.size] = T(product);
+  T* const y = static_cast<T*>(p.y) + FirstOf(p);
+  for (int j = 0; p.exclusive && j < n; ++j) y[j * p.size] = T(product);
+  ScanPart<T, T, product, n>(static_cast<const T*>(p.x) + FirstOf(p), p.size, y + ShiftOf(p),
+                             p.size, CountOf(p), StepOf(p), all);
 }
 
 // Narrow floats, a part of the lines at a time.
-template <bool product, bool exclusive, int n>
+template <bool product, int n>
 void ScanNarrowApart(const ScanPanel& p) {
   constexpr int64_t kTile = kTileElements;
   float tile[n * kTile];
@@ -81,17 +84,19 @@ void ScanNarrowApart(const ScanPanel& p) {
   for (int j = 0; j < n; ++j) all[j] = kNeutral<float, product>;
   const auto* x = static_cast<const uint16_t*>(p.x);
   auto* y = static_cast<uint16_t*>(p.y);
-  for (int64_t done = 0; done < p.size; done += kTile) {
-    const int64_t count = p.size - done < kTile ? p.size - done : kTile;
+  tile[0] = product;
+  for (int j = 0; p.exclusive && j < n; ++j) p.store(y + j * p.size + FirstOf(p), tile, 1, 1);
+  const int64_t total = CountOf(p);
+  for (int64_t done = 0; done < total; done += kTile) {
+    const int64_t count = total - done < kTile ? total - done : kTile;
     const int64_t begin = p.reverse ? p.size - done - count : done;
     const int64_t first = p.reverse ? count - 1 : 0;
     for (int j = 0; j < n; ++j) p.load(tile + j * kTile, x + j * p.size + begin, 1, count);
-    ScanPart<float, double, product, exclusive, n>(tile + first, kTile, sums + first, kTile, count,
-                                                   p.reverse ? -1 : 1, all);
-    for (int j = 0; exclusive && done == 0 && j < n; ++j) sums[j * kTile + first] = product;
+    ScanPart<float, double, product, n>(tile + first, kTile, sums + first, kTile, count, StepOf(p),
+                                        all);
     for (int j = 0; j < n; ++j) {
       for (int64_t i = j * kTile; i < j * kTile + count; ++i) tile[i] = RoundToOdd(sums[i]);
-      p.store(y + j * p.size + begin, tile + j * kTile, 1, count);
+      p.store(y + j * p.size + begin + ShiftOf(p), tile + j * kTile, 1, count);
     }
   }
 }
@@ -99,65 +104,61 @@ void ScanNarrowApart(const ScanPanel& p) {
 // --- Lines side by side -----------------------------------------------------------------------
 
 // A row of them.
-template <typename T, typename Result, bool product, bool exclusive>
+template <typename T, typename Result, bool product>
 inline void ScanRow(const T* x, int64_t lines, Wide<T>* all, Result* y) {
   for (int64_t j = 0; j < lines; ++j) {
-    y[j] = static_cast<Result>(Next<T, product, exclusive>(&all[j], x[j]));
+    all[j] = Combined<T, product>(all[j], x[j]);
+    y[j] = static_cast<Result>(all[j]);
   }
 }
 
-template <typename T, bool product, bool exclusive>
+template <typename T, bool product>
 void ScanBeside(const ScanPanel& p) {
   Wide<T> all[kScanBeside];
   for (Wide<T>& so_far : all) so_far = kNeutral<T, product>;
-  for (int64_t k = 0; k < p.size; ++k) {
-    const int64_t at = (p.reverse ? p.size - 1 - k : k) * p.step;
-    T* const y = static_cast<T*>(p.y) + at;
-    ScanRow<T, T, product, exclusive>(static_cast<const T*>(p.x) + at, p.lines, all, y);
-    if (!exclusive || k > 0) continue;
-    for (int64_t j = 0; j < p.lines; ++j) y[j] = T(product);
+  T* const y = static_cast<T*>(p.y);
+  for (int64_t j = 0; p.exclusive && j < p.lines; ++j) y[FirstOf(p) * p.step + j] = T(product);
+  const int64_t count = CountOf(p);
+  for (int64_t k = 0; k < count; ++k) {
+    const int64_t row = FirstOf(p) + k * StepOf(p);
+    ScanRow<T, T, product>(static_cast<const T*>(p.x) + row * p.step, p.lines, all,
+                           y + (row + ShiftOf(p)) * p.step);
   }
 }
 
-template <bool product, bool exclusive>
+template <bool product>
 void ScanNarrowBeside(const ScanPanel& p) {
   double all[kScanBeside], sums[kScanBeside];
   float tile[kScanBeside];
   for (double& so_far : all) so_far = kNeutral<float, product>;
-  for (int64_t k = 0; k < p.size; ++k) {
-    const int64_t at = (p.reverse ? p.size - 1 - k : k) * p.step;
-    p.load(tile, static_cast<const uint16_t*>(p.x) + at, 1, p.lines);
-    ScanRow<float, double, product, exclusive>(tile, p.lines, all, sums);
-    for (int64_t j = 0; exclusive && k == 0 && j < p.lines; ++j) sums[j] = product;
+  const auto* x = static_cast<const uint16_t*>(p.x);
+  auto* y = static_cast<uint16_t*>(p.y);
+  for (float& first : tile) first = product;
+  if (p.exclusive) p.store(y + FirstOf(p) * p.step, tile, 1, p.lines);
+  const int64_t count = CountOf(p);
+  for (int64_t k = 0; k < count; ++k) {
+    const int64_t row = FirstOf(p) + k * StepOf(p);
+    p.load(tile, x + row * p.step, 1, p.lines);
+    ScanRow<float, double, product>(tile, p.lines, all, sums);
     for (int64_t j = 0; j < p.lines; ++j) tile[j] = RoundToOdd(sums[j]);
-    p.store(static_cast<uint16_t*>(p.y) + at, tile, 1, p.lines);
+    p.store(y + (row + ShiftOf(p)) * p.step, tile, 1, p.lines);
   }
 }
 
 // --- Which scan -------------------------------------------------------------------------------
 
-template <typename T, bool product, bool exclusive>
-void ScanPlain(const ScanPanel& p) {
-  if (p.step > 1) return ScanBeside<T, product, exclusive>(p);
-  if (p.lines == kScanApart) return ScanApart<T, product, exclusive, kScanApart>(p);
-  ScanApart<T, product, exclusive, 1>(p);
-}
-
-template <bool product, bool exclusive>
-void ScanNarrow(const ScanPanel& p) {
-  if (p.step > 1) return ScanNarrowBeside<product, exclusive>(p);
-  if (p.lines == kScanApart) return ScanNarrowApart<product, exclusive, kScanApart>(p);
-  ScanNarrowApart<product, exclusive, 1>(p);
-}
-
 template <typename T, bool product>
 void Scan(const ScanPanel& p) {
-  return p.exclusive ? ScanPlain<T, product, true>(p) : ScanPlain<T, product, false>(p);
+  if (p.step > 1) return ScanBeside<T, product>(p);
+  if (p.lines == kScanApart) return ScanApart<T, product, kScanApart>(p);
+  ScanApart<T, product, 1>(p);
 }
 
 template <bool product>
 void ScanOfNarrow(const ScanPanel& p) {
-  return p.exclusive ? ScanNarrow<product, true>(p) : ScanNarrow<product, false>(p);
+  if (p.step > 1) return ScanNarrowBeside<product>(p);
+  if (p.lines == kScanApart) return ScanNarrowApart<product, kScanApart>(p);
+  ScanNarrowApart<product, 1>(p);
 }
 
 template <bool product>

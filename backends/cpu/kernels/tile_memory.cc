@@ -190,6 +190,12 @@ int64_t StoreHalves(uint16_t* to, const float* from, int64_t n) {
   return i;
 }
 
+// The vector code of 8-bit floats is long: there is one loop that loads them and one that stores
+// them, on blocks of neighbouring elements.
+template <typename L>
+constexpr bool kIsFloat8 = kIsFloat<typename L::Tile> && sizeof(typename L::Memory) == 1;
+constexpr int64_t kFloat8Block = 256;
+
 template <typename L>
 void Load(void* dst, const void* src, int64_t stride, int64_t n) {
   using Memory = typename L::Memory;
@@ -200,6 +206,15 @@ void Load(void* dst, const void* src, int64_t stride, int64_t n) {
     if constexpr (std::is_same<L, Half>::value) i = LoadHalves(to, from, n);
 #pragma GCC ivdep
     for (; i < n; ++i) to[i] = L::Load(from[i]);
+    return;
+  }
+  if constexpr (kIsFloat8<L>) {
+    uint8_t codes[kFloat8Block];
+    for (int64_t i = 0; i < n; i += kFloat8Block) {
+      const int64_t count = n - i < kFloat8Block ? n - i : kFloat8Block;
+      for (int64_t j = 0; j < count; ++j) codes[j] = from[(i + j) * stride];
+      Load<L>(to + i, codes, 1, count);
+    }
     return;
   }
   // Every second element, as of shuffled channels: a constant stride becomes shuffles of vectors.
@@ -247,6 +262,18 @@ template <typename T, typename L>
 void Round(void* dst, const void* a, const void*, const void*, int64_t n) {
   T* to = static_cast<T*>(dst);
   const T* from = static_cast<const T*>(a);
+  if constexpr (kIsFloat8<L>) {
+    float values[kFloat8Block];
+    uint8_t codes[kFloat8Block];
+    for (int64_t i = 0; i < n; i += kFloat8Block) {
+      const int64_t count = n - i < kFloat8Block ? n - i : kFloat8Block;
+      for (int64_t j = 0; j < count; ++j) values[j] = static_cast<float>(from[i + j]);
+      Store<L>(codes, values, 1, count);
+      Load<L>(values, codes, 1, count);
+      for (int64_t j = 0; j < count; ++j) to[i + j] = static_cast<T>(values[j]);
+    }
+    return;
+  }
   for (int64_t i = 0; i < n; ++i) {
     to[i] = static_cast<T>(L::Load(L::Store(static_cast<typename L::Tile>(from[i]))));
   }

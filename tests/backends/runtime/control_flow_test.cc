@@ -239,26 +239,10 @@ TEST(ControlFlow, RefusesRowsWithinBytes) {
   ExpectErrorOnBoth(kText, {HostTensor(DType::kI4, {2, 3}), Ramp({3})}, "begins within a byte");
 }
 
-// Each call that a run makes fails once: the run says so, and the next one is right.
 TEST(ControlFlow, RunsAgainAfterEveryFailure) {
   const HostTensor x = HostTensor::FromDoubles(DType::kF32, {3}, {0.25, 0.5, 0.125});
-  const std::vector<HostTensor> inputs = {Count(3), Flag(true), x,
-                                          HostTensor::Scalar(DType::kF32, 500)};
-  for (const Call call :
-       {Call::kAllocate, Call::kCopyIn, Call::kCopyOut, Call::kLaunch, Call::kWait}) {
-    int64_t failures = 0;
-    for (int64_t n = 1;; ++n) {
-      HiddenProgram program(kLoop);
-      program.device().FailAt(call, n);
-      const auto got = program.Run(inputs);
-      program.device().FailAt(call, 0);
-      if (got.ok()) break;
-      ++failures;
-      EXPECT_EQ(got.status().code(), absl::StatusCode::kUnavailable) << got.status();
-      program.ExpectAsReference(inputs);
-    }
-    EXPECT_GT(failures, 0) << static_cast<int>(call);
-  }
+  ExpectRunsAgainAfterEveryFailure(
+      kLoop, {{Count(3), Flag(true), x, HostTensor::Scalar(DType::kF32, 500)}});
 }
 
 }  // namespace

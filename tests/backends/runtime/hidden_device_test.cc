@@ -139,27 +139,9 @@ TEST(HiddenDevice, WithoutAnEvaluatorAStepWithoutCodeIsAnError) {
   EXPECT_THAT(got.status().message(), HasSubstr("nonzero"));
 }
 
-// Each call that a run makes fails once: the run says so, and the next one is right.
 TEST(HiddenDevice, RunsAgainAfterEveryFailure) {
-  using Call = HiddenDevice::Call;
-  const std::vector<HostTensor> inputs = {Ramp({3, 96}), Ramp({96, 96}), Ramp({96})};
-  const std::vector<HostTensor> others = {Ramp({5, 96}), Ramp({96, 96}), Ramp({96})};
-  for (const Call call :
-       {Call::kAllocate, Call::kCopyIn, Call::kCopyOut, Call::kLaunch, Call::kWait}) {
-    int64_t failures = 0;
-    for (int64_t n = 1;; ++n) {
-      Program program(kBlock);
-      program.device().FailAt(call, n);
-      const auto got = program.Run(inputs);
-      program.device().FailAt(call, 0);
-      if (got.ok()) break;
-      ++failures;
-      EXPECT_EQ(got.status().code(), absl::StatusCode::kUnavailable) << got.status();
-      program.ExpectAsReference(inputs);
-      program.ExpectAsReference(others);
-    }
-    EXPECT_GT(failures, 0) << static_cast<int>(call);
-  }
+  ExpectRunsAgainAfterEveryFailure(kBlock, {{Ramp({3, 96}), Ramp({96, 96}), Ramp({96})},
+                                            {Ramp({5, 96}), Ramp({96, 96}), Ramp({96})}});
 }
 
 TEST(HiddenDevice, NamesTheStepWhoseLaunchFails) {

@@ -85,6 +85,28 @@ class HiddenProgram {
   std::unique_ptr<PlanRunner> runner_;
 };
 
+// Each call that a run of the first inputs makes fails once: the run says so, and the runs behind
+// it, of all inputs, are right.
+inline void ExpectRunsAgainAfterEveryFailure(const std::string& text,
+                                             const std::vector<std::vector<HostTensor>>& inputs) {
+  using Call = HiddenDevice::Call;
+  for (const Call call :
+       {Call::kAllocate, Call::kCopyIn, Call::kCopyOut, Call::kLaunch, Call::kWait}) {
+    int64_t failures = 0;
+    for (int64_t n = 1;; ++n) {
+      HiddenProgram program(text);
+      program.device().FailAt(call, n);
+      const auto got = program.Run(inputs[0]);
+      program.device().FailAt(call, 0);
+      if (got.ok()) break;
+      ++failures;
+      EXPECT_EQ(got.status().code(), absl::StatusCode::kUnavailable) << got.status();
+      for (const auto& again : inputs) program.ExpectAsReference(again);
+    }
+    EXPECT_GT(failures, 0) << static_cast<int>(call);
+  }
+}
+
 }  // namespace weft
 
 #endif  // WEFT_TESTS_BACKENDS_RUNTIME_HIDDEN_PROGRAM_H_
