@@ -91,61 +91,83 @@ inline uint32_t ToBits(float v) {
   return bits;
 }
 
-// Codes behind the largest finite one.
-enum class Float8End { kInfinity, kNan, kNegativeZeroIsNan };
+// How an 8-bit float has its numbers. Codes are without the sign.
+struct Float8Format {
+  int32_t mantissa;  // Bits.
+  uint32_t rebias;   // 127 minus the bias.
+  int32_t largest;   // The code of the largest number.
+  // Loads: the byte that is NaN, if that is no code behind the largest one; and the first of those
+  // whose NaN is quiet. Without a NaN the code behind the largest one is infinity.
+  int32_t nan_byte, first_quiet;
+  // Stores: the code of NaN, with a bit that its payload sets, and of what is too large; and the
+  // bits that a zero keeps.
+  uint32_t nan, nan_low, infinity, zero;
+};
+constexpr int32_t kNoByte = -1;
+constexpr Float8Format kE4M3 = {3, 120, 0x7e, kNoByte, 0, 0x7f, 0, 0x7f, 0xff};
+constexpr Float8Format kE5M2 = {2, 112, 0x7b, kNoByte, 0x7d, 0x7e, 1, 0x7c, 0xff};
+constexpr Float8Format kE4M3Fnuz = {3, 119, 0x7f, 0x80, 0, 0x80, 0, 0x80, 0x7f};
+constexpr Float8Format kE5M2Fnuz = {2, 111, 0x7f, 0x80, 0, 0x80, 0, 0x80, 0x7f};
 
-// Other 8-bit floats, without branches, as DecodeFloat and EncodeFloat have them.
-template <int kMantissa, int kBias, Float8End kEnd>
+// Without branches, as DecodeFloat and EncodeFloat have them. The least normal number has as many
+// bits as the mantissa above the unit of the subnormal ones.
+inline uint32_t LeastNormal(const Float8Format& f) { return (f.rebias + 1) << 23; }
+inline uint32_t UnitOf(const Float8Format& f) {
+  return LeastNormal(f) - (static_cast<uint32_t>(f.mantissa) << 23);
+}
+
+inline float LoadFloat8(const Float8Format& f, uint8_t v) {
+  const int shift = 23 - f.mantissa;
+  const uint32_t sign = static_cast<uint32_t>(v & 0x80) << 24;
+  const int32_t code = v & 0x7f;
+  const uint32_t normal = (static_cast<uint32_t>(code) << shift) + (f.rebias << 23);
+  const uint32_t small = ToBits(static_cast<float>(code) * FromBits(UnitOf(f)));
+  const uint32_t quiet = code >= f.first_quiet ? 0x400000 : 0;
+  const uint32_t end = 0x7f800000 | (static_cast<uint32_t>(code) << shift & 0x7fffff) | quiet;
+  uint32_t bits = sign | (code >= 1 << f.mantissa ? normal : small);
+  bits = code > f.largest ? sign | end : bits;
+  bits = v == f.nan_byte ? 0x7fc00000 : bits;
+  return FromBits(bits);
+}
+
+inline uint8_t StoreFloat8(const Float8Format& f, float v) {
+  const int shift = 23 - f.mantissa;
+  const uint32_t bits = ToBits(v);
+  const uint32_t sign = bits >> 24 & 0x80;
+  const uint32_t magnitude = bits & 0x7fffffff;
+  const uint32_t odd = magnitude >> shift & 1;
+  const uint32_t normal =
+      ((magnitude + (1u << (shift - 1)) - 1 + odd) >> shift) - (f.rebias << f.mantissa);
+  // 2^23 units: in a sum with it, the units are the last bits.
+  const uint32_t units = UnitOf(f) + (23u << 23);
+  const uint32_t small = ToBits(FromBits(magnitude) + FromBits(units)) - units;
+  const auto code = static_cast<int32_t>(magnitude >= LeastNormal(f) ? normal : small);
+  const uint32_t end = magnitude > 0x7f800000 ? f.nan | (odd & f.nan_low) : f.infinity;
+  const uint32_t found = code > f.largest ? end : static_cast<uint32_t>(code);
+  return static_cast<uint8_t>((sign | found) & (found == 0 ? f.zero : 0xff));
+}
+
+// The loops of all formats.
+[[gnu::noinline]] void LoadFloat8s(Float8Format f, float* to, const uint8_t* from, int64_t n) {
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) to[i] = LoadFloat8(f, from[i]);
+}
+[[gnu::noinline]] void StoreFloat8s(Float8Format f, uint8_t* to, const float* from, int64_t n) {
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) to[i] = StoreFloat8(f, from[i]);
+}
+
+template <const Float8Format& kFormat>
 struct Float8 {
   using Memory = uint8_t;
   using Tile = float;
-  static constexpr int kShift = 23 - kMantissa;
-  static constexpr uint32_t kRebias = static_cast<uint32_t>(127 - kBias);
-  // The least normal number has kMantissa bits above the unit of the subnormal ones.
-  static constexpr uint32_t kLeastNormal = (kRebias + 1) << 23;
-  static constexpr uint32_t kUnit = kLeastNormal - (static_cast<uint32_t>(kMantissa) << 23);
-  static constexpr int32_t kLargest = kEnd == Float8End::kInfinity ? 0x7b
-                                      : kEnd == Float8End::kNan    ? 0x7e
-                                                                   : 0x7f;
-
-  static inline float Load(uint8_t v) {
-    const uint32_t sign = static_cast<uint32_t>(v & 0x80) << 24;
-    const int32_t code = v & 0x7f;
-    const uint32_t normal = (static_cast<uint32_t>(code) << kShift) + (kRebias << 23);
-    const uint32_t small = ToBits(static_cast<float>(code) * FromBits(kUnit));
-    uint32_t bits = sign | (code >= 1 << kMantissa ? normal : small);
-    if constexpr (kEnd == Float8End::kNegativeZeroIsNan) {
-      bits = v == 0x80 ? 0x7fc00000 : bits;
-    } else {
-      const uint32_t quiet = kEnd == Float8End::kNan || code > kLargest + 1 ? 0x400000 : 0;
-      const uint32_t end = 0x7f800000 | (static_cast<uint32_t>(code) << kShift & 0x7fffff) | quiet;
-      bits = code > kLargest ? sign | end : bits;
-    }
-    return FromBits(bits);
+  static inline float Load(uint8_t v) { return LoadFloat8(kFormat, v); }
+  static inline uint8_t Store(float v) { return StoreFloat8(kFormat, v); }
+  static inline void LoadAll(float* to, const uint8_t* from, int64_t n) {
+    LoadFloat8s(kFormat, to, from, n);
   }
-
-  static inline uint8_t Store(float v) {
-    const uint32_t bits = ToBits(v);
-    const uint32_t sign = bits >> 24 & 0x80;
-    const uint32_t magnitude = bits & 0x7fffffff;
-    const uint32_t odd = magnitude >> kShift & 1;
-    const uint32_t normal =
-        ((magnitude + (1u << (kShift - 1)) - 1 + odd) >> kShift) - (kRebias << kMantissa);
-    // 2^23 units: in a sum with it, the units are the last bits.
-    const uint32_t units = kUnit + (23u << 23);
-    const uint32_t small = ToBits(FromBits(magnitude) + FromBits(units)) - units;
-    const auto code = static_cast<int32_t>(magnitude >= kLeastNormal ? normal : small);
-    uint32_t result = sign | static_cast<uint32_t>(code);
-    if constexpr (kEnd == Float8End::kInfinity) {
-      const uint32_t nan = 0x7e | (magnitude >> kShift & 1);
-      const uint32_t end = magnitude > 0x7f800000 ? nan : 0x7c;
-      result = code > kLargest ? sign | end : result;
-    } else if constexpr (kEnd == Float8End::kNan) {
-      result = code > kLargest ? sign | 0x7f : result;
-    } else {
-      result = code > kLargest ? 0x80 : code == 0 ? 0 : result;
-    }
-    return static_cast<uint8_t>(result);
+  static inline void StoreAll(uint8_t* to, const float* from, int64_t n) {
+    StoreFloat8s(kFormat, to, from, n);
   }
 };
 
@@ -158,13 +180,13 @@ R VisitMemory(DType dtype, R none, Fn fn) {
     case DType::kBF16:
       return fn(BFloat{});
     case DType::kF8E4M3:
-      return fn(Float8<3, 7, Float8End::kNan>{});
+      return fn(Float8<kE4M3>{});
     case DType::kF8E5M2:
-      return fn(Float8<2, 15, Float8End::kInfinity>{});
+      return fn(Float8<kE5M2>{});
     case DType::kF8E4M3FNUZ:
-      return fn(Float8<3, 8, Float8End::kNegativeZeroIsNan>{});
+      return fn(Float8<kE4M3Fnuz>{});
     case DType::kF8E5M2FNUZ:
-      return fn(Float8<2, 16, Float8End::kNegativeZeroIsNan>{});
+      return fn(Float8<kE5M2Fnuz>{});
     case DType::kF8E8M0:
       return fn(Scale8{});
     default:
@@ -190,10 +212,11 @@ int64_t StoreHalves(uint16_t* to, const float* from, int64_t n) {
   return i;
 }
 
-// The vector code of 8-bit floats is long: there is one loop that loads them and one that stores
-// them, on blocks of neighbouring elements.
 template <typename L>
-constexpr bool kIsFloat8 = kIsFloat<typename L::Tile> && sizeof(typename L::Memory) == 1;
+struct IsFloat8 : std::false_type {};
+template <const Float8Format& kFormat>
+struct IsFloat8<Float8<kFormat>> : std::true_type {};
+// Elements that are moved by way of neighbouring ones.
 constexpr int64_t kFloat8Block = 256;
 
 template <typename L>
@@ -201,20 +224,21 @@ void Load(void* dst, const void* src, int64_t stride, int64_t n) {
   using Memory = typename L::Memory;
   auto* to = static_cast<typename L::Tile*>(dst);
   const Memory* from = static_cast<const Memory*>(src);
+  if constexpr (IsFloat8<L>::value) {
+    if (stride == 1) return L::LoadAll(to, from, n);
+    uint8_t codes[kFloat8Block];
+    for (int64_t i = 0; i < n; i += kFloat8Block) {
+      const int64_t count = n - i < kFloat8Block ? n - i : kFloat8Block;
+      for (int64_t j = 0; j < count; ++j) codes[j] = from[(i + j) * stride];
+      L::LoadAll(to + i, codes, count);
+    }
+    return;
+  }
   if (stride == 1) {
     int64_t i = 0;
     if constexpr (std::is_same<L, Half>::value) i = LoadHalves(to, from, n);
 #pragma GCC ivdep
     for (; i < n; ++i) to[i] = L::Load(from[i]);
-    return;
-  }
-  if constexpr (kIsFloat8<L>) {
-    uint8_t codes[kFloat8Block];
-    for (int64_t i = 0; i < n; i += kFloat8Block) {
-      const int64_t count = n - i < kFloat8Block ? n - i : kFloat8Block;
-      for (int64_t j = 0; j < count; ++j) codes[j] = from[(i + j) * stride];
-      Load<L>(to + i, codes, 1, count);
-    }
     return;
   }
   // Every second element, as of shuffled channels: a constant stride becomes shuffles of vectors.
@@ -232,6 +256,16 @@ void Store(void* dst, const void* src, int64_t stride, int64_t n) {
   using Memory = typename L::Memory;
   Memory* to = static_cast<Memory*>(dst);
   const auto* from = static_cast<const typename L::Tile*>(src);
+  if constexpr (IsFloat8<L>::value) {
+    if (stride == 1) return L::StoreAll(to, from, n);
+    uint8_t codes[kFloat8Block];
+    for (int64_t i = 0; i < n; i += kFloat8Block) {
+      const int64_t count = n - i < kFloat8Block ? n - i : kFloat8Block;
+      L::StoreAll(codes, from + i, count);
+      for (int64_t j = 0; j < count; ++j) to[(i + j) * stride] = codes[j];
+    }
+    return;
+  }
   if (stride == 1) {
     int64_t i = 0;
     if constexpr (std::is_same<L, Half>::value) i = StoreHalves(to, from, n);
@@ -262,14 +296,14 @@ template <typename T, typename L>
 void Round(void* dst, const void* a, const void*, const void*, int64_t n) {
   T* to = static_cast<T*>(dst);
   const T* from = static_cast<const T*>(a);
-  if constexpr (kIsFloat8<L>) {
+  if constexpr (IsFloat8<L>::value) {
     float values[kFloat8Block];
     uint8_t codes[kFloat8Block];
     for (int64_t i = 0; i < n; i += kFloat8Block) {
       const int64_t count = n - i < kFloat8Block ? n - i : kFloat8Block;
       for (int64_t j = 0; j < count; ++j) values[j] = static_cast<float>(from[i + j]);
-      Store<L>(codes, values, 1, count);
-      Load<L>(values, codes, 1, count);
+      L::StoreAll(codes, values, count);
+      L::LoadAll(values, codes, count);
       for (int64_t j = 0; j < count; ++j) to[i + j] = static_cast<T>(values[j]);
     }
     return;
