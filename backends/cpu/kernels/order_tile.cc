@@ -8,9 +8,8 @@ namespace weft::cpu {
 namespace WEFT_CPU_ISA {
 namespace {
 
-template <typename U, typename Key>
-inline int64_t NextBlockOf(const void* elements, int64_t begin, int64_t end, uint64_t rank,
-                           bool largest) {
+template <typename U, typename Key, bool largest>
+int64_t NextBlock(const void* elements, int64_t begin, int64_t end, uint64_t rank) {
   const auto* x = static_cast<const U*>(elements);
   const auto least = static_cast<U>(rank);
   for (; begin + kOrderBlock <= end; begin += kOrderBlock) {
@@ -24,21 +23,17 @@ inline int64_t NextBlockOf(const void* elements, int64_t begin, int64_t end, uin
   return begin;
 }
 
-template <typename U, typename Key, bool largest>
-int64_t NextBlock(const void* elements, int64_t begin, int64_t end, uint64_t rank) {
-  return NextBlockOf<U, Key>(elements, begin, end, rank, largest);
-}
-
 // Few elements win in most lines: blocks without one are filled.
 template <typename U, typename Key>
 void ScanLine(const ExtremaPanel& p) {
   const bool largest = p.largest;
+  const auto next_block = largest ? NextBlock<U, Key, true> : NextBlock<U, Key, false>;
   const auto* x = static_cast<const U*>(p.x);
   auto* values = static_cast<U*>(p.values);
   U best = 0, rank = 0;  // No key is below 0.
   int64_t at = 0;
   for (int64_t k = 0; k < p.size;) {
-    const int64_t block = NextBlockOf<U, Key>(x, k, p.size, rank, largest);
+    const int64_t block = next_block(x, k, p.size, rank);
     if (values != nullptr) {
       for (int64_t i = k; i < block; ++i) values[i] = best;
     }
