@@ -7,6 +7,7 @@
 
 #include "backends/cuda/routines/fourier_unit.h"
 #include "backends/cuda/routines/routine_code.h"
+#include "backends/runtime/lines.h"
 #include "base/status_macros.h"
 #include "graph/ir/attrs.h"
 
@@ -27,24 +28,20 @@ std::vector<int64_t> FactorsOf(int64_t length) {
   return factors;
 }
 
-FourierSizes SizesOf(const Attrs& attrs, const RunView& x, const RunView& y) {
-  const int rank = x.rank();
-  const int64_t given = attrs.Int("axis");
-  const auto axis = static_cast<int>(given < 0 ? given + rank : given);
+FourierSizes SizesOf(const Attrs& attrs, const RunView& x, const Lines& lines, const RunView& y,
+                     const Lines& result_lines) {
   const bool inverse = attrs.Bool("inverse");
   FourierSizes sizes;
-  sizes.size = x.dims[axis];
+  sizes.size = lines.size;
   sizes.parts = x.dims.back();
-  sizes.bins = y.dims[axis];
+  sizes.bins = result_lines.size;
   sizes.result_parts = y.dims.back();
   sizes.mirrored = inverse && attrs.Bool("onesided");
   sizes.length = sizes.mirrored ? 2 * (sizes.size - 1) : sizes.size;
   if (attrs.Has("dft_length")) sizes.length = attrs.Sym("dft_length").value();
-  sizes.lines = 1;
-  for (int d = 0; d + 1 < rank; ++d) {
-    if (d != axis) sizes.lines *= x.dims[d];
-    if (d > axis) sizes.inner *= x.dims[d];
-  }
+  // The last dim has the parts.
+  sizes.inner = lines.inner / sizes.parts;
+  sizes.lines = lines.count() / sizes.parts;
   if (inverse && sizes.length > 0) sizes.scale = 1 / static_cast<double>(sizes.length);
   return sizes;
 }
@@ -77,10 +74,13 @@ absl::StatusOr<std::unique_ptr<StepCode>> MakeFourier(const RoutineContext& cont
   const RunView& x = request.args[0];
   const RunView& y = request.results[0];
   const Attrs attrs(request.step.schema, request.attrs);
-  FourierSizes sizes = SizesOf(attrs, x, y);
-  if (sizes.parts < 1 || sizes.parts > 2 || sizes.length < 1) {
+  Lines lines, result_lines;
+  if (!FindLines(x, attrs.Int("axis"), &lines) || !FindLines(y, attrs.Int("axis"), &result_lines) ||
+      x.dims.back() < 1 || x.dims.back() > 2) {
     return absl::UnimplementedError("nothing to transform");
   }
+  FourierSizes sizes = SizesOf(attrs, x, lines, y, result_lines);
+  if (sizes.length < 1) return absl::UnimplementedError("nothing to transform");
   if (sizes.length >= kMaxElements || sizes.lines >= kMaxElements / sizes.length) {
     return absl::UnimplementedError("2^31 elements or more");
   }

@@ -7,6 +7,7 @@
 #include "absl/strings/string_view.h"
 #include "backends/cuda/routines/routine_code.h"
 #include "backends/cuda/routines/scan_unit.h"
+#include "backends/runtime/lines.h"
 #include "base/status_macros.h"
 #include "graph/ir/attrs.h"
 
@@ -84,16 +85,12 @@ absl::StatusOr<std::unique_ptr<StepCode>> MakeScan(const RoutineContext& context
                                                    const StepRequest& request) {
   const RunView& x = request.args[0];
   const Attrs attrs(request.step.schema, request.attrs);
-  const int64_t given = attrs.Int("dim");
-  const auto dim = static_cast<int>(given < 0 ? given + x.rank() : given);
+  Lines lines;
+  if (!FindLines(x, attrs.Int("dim"), &lines)) return absl::UnimplementedError("there is no dim");
   ScanSizes sizes;
-  sizes.size = x.dims[dim];
-  sizes.inner = 1;
-  sizes.lines = 1;
-  for (int d = 0; d < x.rank(); ++d) {
-    if (d > dim) sizes.inner *= x.dims[d];
-    if (d != dim) sizes.lines *= x.dims[d];
-  }
+  sizes.size = lines.size;
+  sizes.inner = lines.inner;
+  sizes.lines = lines.count();
   const bool extrema = request.results.size() > 1;
   sizes.has_values = request.results[0].present();
   sizes.has_positions = extrema && request.results[1].present();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "backends/runtime/lines.h"
 #include "base/status_macros.h"
 #include "graph/ir/attrs.h"
 
@@ -90,15 +91,12 @@ absl::StatusOr<std::unique_ptr<StepCode>> MakeSort(const RoutineContext& context
   const RunView& x = request.args[0];
   const Attrs attrs(request.step.schema, request.attrs);
   const bool sorts = request.step.op_name == "sort";
-  const int64_t given = attrs.Int("dim");
-  const auto dim = static_cast<int>(given < 0 ? given + x.rank() : given);
+  Lines lines;
+  if (!FindLines(x, attrs.Int("dim"), &lines)) return absl::UnimplementedError("there is no dim");
   SortSizes sizes;
-  sizes.size = x.dims[dim];
-  sizes.lines = 1;
-  for (int d = 0; d < x.rank(); ++d) {
-    if (d > dim) sizes.inner *= x.dims[d];
-    if (d != dim) sizes.lines *= x.dims[d];
-  }
+  sizes.size = lines.size;
+  sizes.inner = lines.inner;
+  sizes.lines = lines.count();
   sizes.k = sorts ? sizes.size : attrs.Sym("k").value();
   sizes.descending = attrs.Bool(sorts ? "descending" : "largest");
   sizes.has_values = request.results[0].present();
