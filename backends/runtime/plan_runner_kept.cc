@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "backends/runtime/plan_runner.h"
+#include "backends/runtime/tensor_memory.h"
 #include "base/annotate.h"
 #include "base/status_macros.h"
 
@@ -44,12 +45,9 @@ absl::Status PlanRunner::RunKept(absl::Span<const DeviceTensor> inputs, const Sy
 }
 
 absl::StatusOr<DeviceTensor> PlanRunner::NewTensor(int output, absl::Span<const int64_t> dims) {
-  const DType dtype = plan_.outputs[output].dtype();
-  const std::optional<int64_t> numel = CheckedNumel(dims);
-  if (!numel) return absl::ResourceExhaustedError(absl::StrCat("output ", output, ": no memory"));
-  auto memory = runtime_.NewDeviceMemory(DTypeBytes(dtype, *numel));
-  if (!memory.ok()) return Annotate(memory.status(), absl::StrCat("output ", output));
-  return DeviceTensor(dtype, dims, *std::move(memory), runtime_.device.memory_space());
+  auto made = TensorMemory(runtime_, /*on_host=*/false).New(plan_.outputs[output].dtype(), dims);
+  if (!made.ok()) return Annotate(made.status(), absl::StrCat("output ", output));
+  return made;
 }
 
 absl::Status PlanRunner::SetKept(int i) {
