@@ -205,15 +205,10 @@ class Bf16GemmCall : public LibraryCall {
     ForEachNext(threads_, shares * splits, [&](int64_t item, const TeamMember&) {
       const int64_t s = item / splits, p = item % splits;
       for (int64_t i = panels * p / splits; i < panels * (p + 1) / splits; ++i) {
-        RunPanel(panel, s * share_rows_, i, BeginsRange(s, shares));
+        // As ForEachNext divides the shares.
+        RunPanel(panel, s * share_rows_, i, BeginsRange(shares, threads_, s));
       }
     });
-  }
-
-  // Whether a thread begins with the share (ForEachNext).
-  bool BeginsRange(int64_t share, int64_t shares) const {
-    const int64_t range = (share * threads_ + shares - 1) / shares;
-    return range < threads_ && shares * range / threads_ == share;
   }
 
   void RunPanel(Bf16Panel part, int64_t row, int64_t index, bool is_first) const {

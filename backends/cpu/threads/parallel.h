@@ -63,6 +63,17 @@ void ForEach(int64_t threads, int64_t items, const Body& body) {
   });
 }
 
+// The first of the items that belong to a range, of `ranges` about equal ones.
+inline int64_t RangeBegin(int64_t items, int64_t ranges, int64_t range) {
+  return items * range / ranges;
+}
+
+// True if a range begins with the item.
+inline bool BeginsRange(int64_t items, int64_t ranges, int64_t item) {
+  const int64_t range = (item * ranges + items - 1) / items;
+  return range < ranges && RangeBegin(items, ranges, range) == item;
+}
+
 // The items of a loop in ranges, of which each is begun by one member. Members that have finished
 // theirs take items of the others.
 class ItemRanges {
@@ -89,7 +100,7 @@ class ItemRanges {
     std::atomic<int64_t> item;
   };
 
-  int64_t Begin(int64_t range) const { return items_ * range / ranges_; }
+  int64_t Begin(int64_t range) const { return RangeBegin(items_, ranges_, range); }
 
   const int64_t ranges_;
   const int64_t items_;
