@@ -234,7 +234,7 @@ class Folder {
     for (const HostTensor& output : outputs) {
       const int first_new = constants.size();
       values.push_back(rewriter.Constant(output));
-      // What may grow beyond the limit does not count against it.
+      // A value that may grow beyond the limit does not count against it.
       const bool free = options_.widen_floats && WidensFloats(node);
       if (free) max_bytes_ += static_cast<double>(output.bytes()) * options_.max_growth;
       if (!free && constants.size() > first_new) constants.MarkDerived(first_new);

@@ -174,7 +174,7 @@ class Bf16DepthwiseLinesCall : public LibraryCall {
     table_.pack({columns.data(), kTaps, shape_.channels, weights_.data()});
   }
 
-  // Of few lines, threads take some of the channels, as in matmuls of few rows.
+  // Where lines are few, threads take some of the channels, as in matmuls of few rows.
   void ChooseShares() {
     constexpr int64_t kItemsOfThread = 8;
     const int64_t lines = shape_.y_dims[0] * shape_.y_dims[1];

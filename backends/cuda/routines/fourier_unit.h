@@ -18,7 +18,7 @@ struct FourierSizes {
   int64_t bins = 0, result_parts = 2;
   int64_t mirrored = 0;  // x has the first half of a spectrum of real numbers.
   double scale = 1;
-  // Of a stage: the factor, and the product of those before.
+  // A stage has one factor of the length, and the product of the factors before it.
   int64_t radix = 1, below = 1;
 };
 
