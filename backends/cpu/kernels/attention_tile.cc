@@ -40,16 +40,20 @@ inline Vec AddProducts(Vec sums, const float* item, Vec items) {
   __builtin_memcpy(&pair, item, sizeof pair);
   return AddPairs(sums, _mm512_set1_epi32(pair), (__m512i)items);
 }
-// Stores items of numbers [at, at + kLanes) of a row, which may be where the numbers are; returns
-// what they are as numbers.
-inline Vec StoreItems(float* row, int64_t at, Vec v) {
-  const __m256i narrow = Narrowed(v);
-  __builtin_memcpy(reinterpret_cast<uint16_t*>(row) + at, &narrow, sizeof narrow);
-  return Widened(narrow);
-}
 // Makes items of n numbers, a multiple of kLanes, in their memory.
 inline void MakeItems(float* row, int64_t n) {
-  for (int64_t j = 0; j < n; j += kLanes) StoreItems(row, j, LoadVec(row + j));
+  for (int64_t j = 0; j < n; j += kLanes) {
+    const __m256i narrow = Narrowed(LoadVec(row + j));
+    __builtin_memcpy(reinterpret_cast<uint16_t*>(row) + j, &narrow, sizeof narrow);
+  }
+}
+// Stores items of the numbers [at, at + 2 * kLanes) of a row, which may be where the numbers are,
+// and adds what they are as numbers.
+inline Vec AddItems(Vec sums, float* row, int64_t at, Vec first, Vec second) {
+  const auto items = (__m512i)_mm512_cvtne2ps_pbh((__m512)second, (__m512)first);
+  StoreVec(row + at / kPerItem, (Vec)items);
+  constexpr int kTwoOnes = 0x3f803f80;
+  return AddPairs(sums, items, _mm512_set1_epi32(kTwoOnes));
 }
 // Items of two rows of n numbers, a multiple of kLanes, in the memory of the first.
 inline void JoinRows(float* first, const float* second, int64_t n) {
@@ -64,15 +68,17 @@ constexpr int64_t kPerItem = 1;
 inline Vec AddProducts(Vec sums, const float* item, Vec items) {
   return Fma(Splat(*item), items, sums);
 }
-inline Vec StoreItems(float* row, int64_t at, Vec v) {
-  StoreVec(row + at, v);
-  return v;
-}
 inline void MakeItems(float*, int64_t) {}
+inline Vec AddItems(Vec sums, float* row, int64_t at, Vec first, Vec second) {
+  StoreVec(row + at, first);
+  StoreVec(row + at + kLanes, second);
+  return sums + (first + second);
+}
 #endif
 inline int64_t ItemsOf(int64_t n) { return (n + kPerItem - 1) / kPerItem; }
 
 inline Vec MaxOf(Vec a, Vec b) { return a > b ? a : b; }
+inline Vec AddOf(Vec a, Vec b) { return a + b; }
 
 // c[kM, kN vectors] (+)= a[kM, depth] b[depth, kN vectors], where a and b are items.
 template <int kM, int kN, bool kAdd>
@@ -180,6 +186,21 @@ void LoadMask(const AttentionBlock& b, int64_t query, int64_t first, int64_t key
   }
 }
 
+// Makes lane k of v[0] what the lanes of v[k] combine to: a transposition of which each step
+// combines what it pairs.
+template <int kStep, typename Fold>
+inline void FoldSquare(Vec* v, Fold fold) {
+  if constexpr (kStep < kLanes) {
+    const Ints even = Interleaved<kStep>(false);
+    const Ints odd = Interleaved<kStep>(true);
+    for (int i = 0; i < kLanes; i += 2 * kStep) {
+      v[i] = fold(__builtin_shuffle(v[i], v[i + kStep], even),
+                  __builtin_shuffle(v[i], v[i + kStep], odd));
+    }
+    FoldSquare<kStep * 2>(v, fold);
+  }
+}
+
 // Combines the lanes of the vector by halves with `fold`.
 template <typename Fold>
 inline float FoldLanes(Vec v, Fold fold) {
@@ -191,6 +212,19 @@ inline float FoldLanes(Vec v, Fold fold) {
   return v[0];
 }
 
+// Lane k is what the lanes of v[k] combine to.
+template <int kRows, typename Fold>
+inline Vec FoldRows(Vec (&v)[kRows], Fold fold) {
+  if constexpr (kRows == kLanes) {
+    FoldSquare<1>(v, fold);
+    return v[0];
+  } else {
+    Vec folded = {};
+    for (int k = 0; k < kRows; ++k) folded[k] = FoldLanes(v[k], fold);
+    return folded;
+  }
+}
+
 // -inf from lane `lanes` on.
 inline Vec FirstOnly(Vec v, int64_t lanes) {
   Ints at;
@@ -199,9 +233,10 @@ inline Vec FirstOnly(Vec v, int64_t lanes) {
 }
 
 // Applies the scale, where items of queries would be rounded once more by it, cap, mask and
-// causality to the scores of one query; -inf from `keys` to `width`. Returns the largest.
-float MaskRow(const AttentionBlock& b, int64_t query, int64_t first_key, int64_t keys,
-              int64_t width, const float* mask, float* s) {
+// causality to the scores of one query; -inf from `keys` to `width`. The largest is in one of the
+// lanes.
+Vec MaskRow(const AttentionBlock& b, int64_t query, int64_t first_key, int64_t keys, int64_t width,
+            const float* mask, float* s) {
   int64_t seen = keys;
   if (b.causal && query + 1 - first_key < seen) seen = query + 1 - first_key;
   const Vec scale = Splat(b.scale);
@@ -219,14 +254,19 @@ float MaskRow(const AttentionBlock& b, int64_t query, int64_t first_key, int64_t
     StoreVec(s + j, v);
     top = MaxOf(v, top);
   }
-  return FoldLanes(top, MaxOf);
+  return top;
 }
 
-// Replaces scores by items of softmax weights; returns the sum of the weights.
-inline float Weigh(float* s, int64_t n, float top) {
-  Vec sum = {};
-  for (int64_t j = 0; j < n; j += kLanes) sum += StoreItems(s, j, Exp(LoadVec(s + j) - top));
-  return FoldLanes(sum, [](Vec a, Vec b) { return a + b; });
+// Replaces scores by items of softmax weights, whose sum is that of the lanes. n is a multiple of
+// kColumns.
+inline Vec Weigh(float* s, int64_t n, float top) {
+  Vec sums = {};
+  for (int64_t j = 0; j < n; j += kColumns) {
+    const Vec first = Exp(LoadVec(s + j) - top);
+    const Vec second = Exp(LoadVec(s + j + kLanes) - top);
+    sums = AddItems(sums, s, j, first, second);
+  }
+  return sums;
 }
 
 // The buffers of a block of queries in scratch.
@@ -266,24 +306,36 @@ const float* MaskOf(const AttentionBlock& b, const State& s, int64_t query, int6
   return s.mask;
 }
 
-// Turns a query's scores into weights relative to the earlier keys, whose accumulators are
-// rescaled.
-void WeighRow(const AttentionBlock& b, const State& s, int64_t query, int64_t first, int64_t keys,
-              int64_t width, float* row) {
-  const float* mask = MaskOf(b, s, query, first, keys);
-  const float block_top = MaskRow(b, b.first + query, first, keys, width, mask, row);
-  const float before = s.top[query];
-  const float top = block_top > before ? block_top : before;
+// Turns the scores of `rows` queries, at most kRows, into weights relative to the earlier keys,
+// whose accumulators are rescaled.
+template <int kRows>
+void WeighRows(const AttentionBlock& b, const State& s, int64_t query, int64_t rows, int64_t first,
+               int64_t keys, int64_t width, float* scores) {
+  Vec row[kRows];
+  for (int64_t i = 0; i < kRows; ++i) {
+    row[i] = Splat(-kInf);
+    if (i >= rows) continue;
+    const float* const mask = MaskOf(b, s, query + i, first, keys);
+    row[i] = MaskRow(b, b.first + query + i, first, keys, width, mask, scores + i * kAttentionKeys);
+  }
+  const Vec before = LoadVec(s.top + query);
+  const Vec top = MaxOf(FoldRows(row, MaxOf), before);
   // No key is visible so far: the weights are 0.
-  const float shift = top == -kInf ? 0 : top;
-  const float total = Weigh(row, width, shift);
-  const float again = before == -kInf ? 0 : before == top ? 1 : Exp(Splat(before - shift))[0];
-  s.total[query] = s.total[query] * again + total;
-  s.top[query] = top;
-  if (again == 1) return;
-  float* sums = s.sums + query * s.value_width;
-  for (int64_t c = 0; c < s.value_width; c += kLanes) {
-    StoreVec(sums + c, LoadVec(sums + c) * again);
+  const Vec shift = top == -kInf ? Vec{} : top;
+  const Vec later = before == top ? Splat(1) : Exp(before - shift);
+  const Vec again = before == -kInf ? Vec{} : later;
+  for (int64_t i = 0; i < kRows; ++i) {
+    row[i] = i < rows ? Weigh(scores + i * kAttentionKeys, width, shift[i]) : Vec{};
+  }
+  const Vec total = FoldRows(row, AddOf);
+  StoreVec(s.total + query, LoadVec(s.total + query) * again + total);
+  StoreVec(s.top + query, top);
+  for (int64_t i = 0; i < rows; ++i) {
+    if (again[i] == 1) continue;
+    float* const sums = s.sums + (query + i) * s.value_width;
+    for (int64_t c = 0; c < s.value_width; c += kLanes) {
+      StoreVec(sums + c, LoadVec(sums + c) * again[i]);
+    }
   }
 }
 
@@ -326,9 +378,9 @@ void AddKeys(const AttentionBlock& b, const State& s, int64_t first, int64_t key
     if (b.causal && first > b.first + r + rows - 1) continue;
     Multiply<false>(rows, width, ItemsOf(b.features), s.q + r * s.query_width, s.query_width,
                     s.keys, kAttentionKeys, s.scores, kAttentionKeys);
-    for (int64_t i = 0; i < rows; ++i) {
-      float* row = s.scores + i * kAttentionKeys;
-      WeighRow(b, s, r + i, first, keys, width, row);
+    for (int64_t i = 0; i < rows; i += kLanes) {
+      WeighRows<kLanes>(b, s, r + i, Least(kLanes, rows - i), first, keys, width,
+                        s.scores + i * kAttentionKeys);
     }
     Multiply<true>(rows, s.value_width, ItemsOf(keys), s.scores, kAttentionKeys, values.data,
                    values.row, s.sums + r * s.value_width, s.value_width);
@@ -354,22 +406,6 @@ inline const T* RowOf(const AttentionMatrix& m, int64_t row) {
   return reinterpret_cast<const T*>(m.data) + row * m.row;
 }
 
-// Lane k is the sum of the lanes of v[k]: a transposition of which each step adds what it pairs.
-template <int kStep>
-inline Vec SumRows(Vec* v) {
-  if constexpr (kStep < kLanes) {
-    const Ints even = Interleaved<kStep>(false);
-    const Ints odd = Interleaved<kStep>(true);
-    for (int i = 0; i < kLanes; i += 2 * kStep) {
-      v[i] =
-          __builtin_shuffle(v[i], v[i + kStep], even) + __builtin_shuffle(v[i], v[i + kStep], odd);
-    }
-    return SumRows<kStep * 2>(v);
-  } else {
-    return v[0];
-  }
-}
-
 // The scores of kM queries and the keys from `first` on; those behind `last` are that of `last`.
 template <int kM, typename T>
 inline void FindScores(const AttentionBlock& b, const State& s, int64_t first, int64_t last,
@@ -392,7 +428,9 @@ inline void FindScores(const AttentionBlock& b, const State& s, int64_t first, i
       for (int j = 0; j < kKeys; ++j) products[i][k + j] = acc[i][j];
     }
   }
-  for (int i = 0; i < kM; ++i) StoreVec(scores + i * kAttentionKeys, SumRows<1>(products[i]));
+  for (int i = 0; i < kM; ++i) {
+    StoreVec(scores + i * kAttentionKeys, FoldRows(products[i], AddOf));
+  }
 }
 
 // sums[kM, kVecs vectors] += weights[kM, keys] values[keys, kVecs vectors]
@@ -423,13 +461,11 @@ void AddKeysOf(const AttentionBlock& b, const State& s, int64_t first, int64_t k
   if constexpr (kM > 1) {
     if (b.queries < kM) return AddKeysOf<kM - 1, T>(b, s, first, keys);
   }
-  const int64_t width = Up(keys, kLanes);
+  const int64_t width = Up(keys, kColumns);
   for (int64_t j = 0; j < width; j += kLanes) {
     FindScores<kM, T>(b, s, first + j, first + keys - 1, s.scores + j);
   }
-  for (int i = 0; i < kM; ++i) {
-    WeighRow(b, s, i, first, keys, width, s.scores + i * kAttentionKeys);
-  }
+  WeighRows<kM>(b, s, 0, kM, first, keys, width, s.scores);
   const T* const values = RowOf<T>(b.v, first);
   int64_t c = 0;
   for (; c + kWideVecs * kLanes <= b.value_features; c += kWideVecs * kLanes) {
@@ -460,10 +496,12 @@ void Attend(const AttentionBlock& b, float* scratch) {
   const State s = Lay(b, scratch);
   PackRows(b.q, b.first, b.queries, b.features, s.query_width, kPerItem == 1 ? b.scale : 1, s.q,
            s.query_width);
-  for (int64_t i = 0; i < b.queries; ++i) {
-    MakeItems(s.q + i * s.query_width, s.query_width);
+  for (int64_t i = 0; i < Up(b.queries, kLanes); ++i) {
     s.top[i] = -kInf;
     s.total[i] = 0;
+  }
+  for (int64_t i = 0; i < b.queries; ++i) {
+    MakeItems(s.q + i * s.query_width, s.query_width);
     for (int64_t c = 0; c < s.value_width; ++c) s.sums[i * s.value_width + c] = 0;
   }
   const int64_t end = b.causal ? Least(b.keys, b.first + b.queries) : b.keys;
