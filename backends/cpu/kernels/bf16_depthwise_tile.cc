@@ -31,13 +31,8 @@ inline __mmask32 LanesOf(int64_t channels) {
   return static_cast<__mmask32>((uint64_t{1} << Least(kBf16DepthwiseBlock, channels)) - 1);
 }
 
-inline void StoreChannels(Sums sums, const Clamp& clamp, __mmask32 lanes, uint16_t* y) {
-#pragma GCC unroll 2
-  for (Vec& v : sums.half) v = Clamped(v, clamp.least, clamp.most);
-  const __m512i halves = (__m512i)_mm512_cvtne2ps_pbh((__m512)sums.half[1], (__m512)sums.half[0]);
-  const __m512i order = _mm512_set_epi64(7, 3, 6, 2, 5, 1, 4, 0);
-  const __m512i results = _mm512_maskz_permutexvar_epi64(0xff, order, halves);
-  // Stores without a mask are faster.
+// Stores without a mask are faster.
+inline void StoreLanes(__m512i results, __mmask32 lanes, uint16_t* y) {
   if (lanes == LanesOf(kBf16DepthwiseBlock)) {
     _mm512_storeu_si512(y, results);
   } else if (lanes == LanesOf(kLanes)) {
@@ -45,6 +40,12 @@ inline void StoreChannels(Sums sums, const Clamp& clamp, __mmask32 lanes, uint16
   } else {
     _mm512_mask_storeu_epi16(y, lanes, results);
   }
+}
+
+inline void StoreChannels(Sums sums, const Clamp& clamp, __mmask32 lanes, uint16_t* y) {
+#pragma GCC unroll 2
+  for (Vec& v : sums.half) v = Clamped(v, clamp.least, clamp.most);
+  StoreLanes(NarrowedEights({sums.half[0], sums.half[1]}), lanes, y);
 }
 
 class Block {
@@ -100,68 +101,70 @@ struct Column {
   __m512i pairs[kVectorsOfColumn];
 };
 
-class LineBlock {
- public:
-  LineBlock(const Bf16DepthwiseLine& line, int64_t first)
-      : p_(line), first_(first), lanes_(LanesOf(line.end - first)) {}
+// What a block of channels reads and writes. Functions have their own copy, which the compiler
+// knows not to be written by the results.
+struct LineBlock {
+  Bf16DepthwiseLine line;
+  __mmask32 lanes;
 
-  template <int kStride>
-  void Run() const {
-    constexpr int kKept = kSize - kStride;  // Columns that the next window reads too.
-    __m512i weights[kSize][kVectorsOfColumn];
-    const uint16_t* from = p_.weights + first_ * kSize * 4;
-#pragma GCC unroll 3
-    for (int k = 0; k < kSize; ++k) {
-#pragma GCC unroll 4
-      for (int j = 0; j < kVectorsOfColumn; ++j, from += kBf16DepthwiseBlock) {
-        weights[k][j] = _mm512_loadu_si512(from);
-      }
-    }
-    const Sums bias = {{LoadVec(p_.bias + first_), LoadVec(p_.bias + first_ + kLanes)}};
-    const Clamp clamp = {Splat(p_.least), Splat(p_.most)};
-    Column columns[kSize];
-#pragma GCC unroll 3
-    for (int k = 0; k < kKept; ++k) columns[k] = ColumnAt(k - p_.before);
-    for (int64_t i = 0; i < p_.results; ++i) {
-#pragma GCC unroll 3
-      for (int k = kKept; k < kSize; ++k) columns[k] = ColumnAt(i * kStride + k - p_.before);
-      Sums sums = bias;
-#pragma GCC unroll 3
-      for (int k = 0; k < kSize; ++k) {
-#pragma GCC unroll 4
-        for (int j = 0; j < kVectorsOfColumn; ++j) {
-          Vec& sum = sums.half[j % kHalves];
-          sum = AddPairs(sum, columns[k].pairs[j], weights[k][j]);
-        }
-      }
-      StoreChannels(sums, clamp, lanes_, p_.y + i * p_.y_row + first_);
-#pragma GCC unroll 3
-      for (int k = 0; k < kKept; ++k) columns[k] = columns[k + kStride];
-    }
-  }
-
- private:
-  __m512i Load(int line, int64_t at) const {
-    return _mm512_maskz_loadu_epi16(lanes_, p_.x[line] + at * p_.step[line] + first_);
+  __m512i Load(int k, int64_t at) const {
+    return _mm512_maskz_loadu_epi16(lanes, line.x[k] + at * line.step[k] + line.first);
   }
 
   Column ColumnAt(int64_t at) const {
     const __m512i none = {};
-    if (at < 0 || at >= p_.width) return {{none, none, none, none}};
+    if (at < 0 || at >= line.width) return {{none, none, none, none}};
     const __m512i a = Load(0, at), b = Load(1, at), c = Load(2, at);
     return {{_mm512_unpacklo_epi16(a, b), _mm512_unpackhi_epi16(a, b),
              _mm512_unpacklo_epi16(c, none), _mm512_unpackhi_epi16(c, none)}};
   }
-
-  const Bf16DepthwiseLine& p_;
-  const int64_t first_;
-  const __mmask32 lanes_;
 };
 
+// The results of the block of channels that begins with the first of the line.
+template <int kStride>
+void RunBlock(const Bf16DepthwiseLine& line) {
+  constexpr int kKept = kSize - kStride;  // Columns that the next window reads too.
+  const LineBlock block = {line, LanesOf(line.end - line.first)};
+  __m512i weights[kSize][kVectorsOfColumn];
+  const uint16_t* from = line.weights + line.first * kSize * 4;
+#pragma GCC unroll 3
+  for (int k = 0; k < kSize; ++k) {
+#pragma GCC unroll 4
+    for (int j = 0; j < kVectorsOfColumn; ++j, from += kBf16DepthwiseBlock) {
+      weights[k][j] = _mm512_loadu_si512(from);
+    }
+  }
+  const Sums bias = {{LoadVec(line.bias + line.first), LoadVec(line.bias + line.first + kLanes)}};
+  const Clamp clamp = {Splat(line.least), Splat(line.most)};
+  const int64_t results = line.results;
+  const int64_t y_row = line.y_row;
+  uint16_t* y = line.y + line.first;
+  int64_t next = -line.before;  // The point of the next column.
+  Column columns[kSize];
+#pragma GCC unroll 3
+  for (int k = 0; k < kKept; ++k) columns[k] = block.ColumnAt(next++);
+  for (int64_t i = 0; i < results; ++i, y += y_row) {
+#pragma GCC unroll 3
+    for (int k = kKept; k < kSize; ++k) columns[k] = block.ColumnAt(next++);
+    Sums sums = bias;
+#pragma GCC unroll 3
+    for (int k = 0; k < kSize; ++k) {
+#pragma GCC unroll 4
+      for (int j = 0; j < kVectorsOfColumn; ++j) {
+        Vec& sum = sums.half[j % kHalves];
+        sum = AddPairs(sum, columns[k].pairs[j], weights[k][j]);
+      }
+    }
+    StoreChannels(sums, clamp, block.lanes, y);
+#pragma GCC unroll 3
+    for (int k = 0; k < kKept; ++k) columns[k] = columns[k + kStride];
+  }
+}
+
 void RunLine(const Bf16DepthwiseLine& line) {
-  for (int64_t c = line.first; c < line.end; c += kBf16DepthwiseBlock) {
-    const LineBlock block(line, c);
-    line.stride == 1 ? block.Run<1>() : block.Run<2>();
+  Bf16DepthwiseLine part = line;
+  for (; part.first < part.end; part.first += kBf16DepthwiseBlock) {
+    line.stride == 1 ? RunBlock<1>(part) : RunBlock<2>(part);
   }
 }
 
@@ -178,21 +181,30 @@ void Run(const Bf16DepthwisePanel& p) {
   for (int64_t b = 0; b * kBf16DepthwiseBlock < p.channels; ++b) Block(p, b).Run();
 }
 
+// Integers without a sign that are ordered as numbers are; NaNs are the largest, -infinity is 0.
+constexpr int16_t kKeyOfLowest = static_cast<int16_t>(0x807f);
+inline __m512i FlipNegative(__m512i bits) {
+  const __m512i signs = _mm512_srai_epi16(bits, 15);
+  return _mm512_xor_si512(bits, _mm512_and_si512(signs, _mm512_set1_epi16(0x7fff)));
+}
+inline __m512i KeysOf(__m512i numbers) {
+  return _mm512_sub_epi16(FlipNegative(numbers), _mm512_set1_epi16(kKeyOfLowest));
+}
+inline __m512i NumbersOf(__m512i keys) {
+  return FlipNegative(_mm512_add_epi16(keys, _mm512_set1_epi16(kKeyOfLowest)));
+}
+
 void RunMaximum(const Bf16DepthwisePanel& p) {
   FindPointers(p);
   for (int64_t row = 0; row < p.rows; ++row) {
     const uint16_t* const* taps = p.pointers + row * p.taps;
-    for (int64_t c = 0; c < p.channels; c += kLanes) {
-      const __mmask16 lanes = FirstLanes(p.channels - c);
-      const auto load = [&](int64_t t) {
-        return Widened(_mm256_maskz_loadu_epi16(lanes, taps[t] + c));
-      };
-      Vec top = load(0);
-      for (int64_t t = 1; t < p.taps; ++t) {
-        const Vec v = load(t);
-        top = (v > top) | (v != v) ? v : top;
+    for (int64_t c = 0; c < p.channels; c += kBf16DepthwiseBlock) {
+      const __mmask32 lanes = LanesOf(p.channels - c);
+      __m512i top = {};
+      for (int64_t t = 0; t < p.taps; ++t) {
+        top = _mm512_max_epu16(top, KeysOf(_mm512_maskz_loadu_epi16(lanes, taps[t] + c)));
       }
-      _mm256_mask_storeu_epi16(p.y + row * p.y_row + c, lanes, Narrowed(top));
+      StoreLanes(NumbersOf(top), lanes, p.y + row * p.y_row + c);
     }
   }
 }

@@ -133,10 +133,6 @@ inline void StoreAll(float* to, Vec v) { StoreVec(to, v); }
 inline void StoreAll(uint16_t* to, Vec v) {
   _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), Narrowed(v));
 }
-// The same for two vectors, with one instruction less.
-inline void StoreTwo(uint16_t* to, Vec first, Vec second) {
-  _mm512_storeu_si512(to, (__m512i)_mm512_cvtne2ps_pbh((__m512)second, (__m512)first));
-}
 // The same for the first half of the lanes.
 inline Vec LoadHalf(const uint16_t* from) {
   return Widened(_mm256_zextsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from))));
@@ -154,7 +150,7 @@ class Finisher {
  public:
   using T = typename Element<kWide>::Type;
 
-  // A sum that is only clamped need not be rounded first.
+  // What is only clamped need not be rounded first.
   explicit Finisher(const Bf16Panel& panel)
       : p_(panel),
         least_(Splat(panel.least)),
@@ -187,7 +183,7 @@ class Finisher {
   void FinishVector(Vec v, int64_t row, int64_t column) const {
     if (rounds_first_) v = Round(v);
     if (p_.addend != nullptr) {
-      v = Round(v + Load<kAll>(static_cast<const T*>(p_.addend) + row * p_.addend_row, column));
+      v += Load<kAll>(static_cast<const T*>(p_.addend) + row * p_.addend_row, column);
     }
     v = Clamped(v, least_, most_);
     if (p_.num_stages > 0) v = ApplyStages<kAll>(Round(v), row, column);
@@ -220,18 +216,42 @@ class Finisher {
   const bool rounds_first_;
 };
 
+// Finishes sums that are rounded only before an addend and at the end. Two vectors at a time take
+// fewer instructions than each of them.
+template <bool kAddend>
+struct ClampedSums {
+  Vec least, most;
+
+  void StoreTwo(Vec first, Vec second, const uint16_t* addend, uint16_t* y) const {
+    if constexpr (!kAddend) {
+      _mm512_storeu_si512(y, NarrowedTwo(Clamp(first), Clamp(second)));
+      return;
+    }
+    const SplitEights sums = WidenedEights(NarrowedTwo(first, second));
+    const SplitEights with = WidenedEights(LoadPairs(addend));
+    _mm512_storeu_si512(
+        y, NarrowedEights({Clamp(sums.first + with.first), Clamp(sums.second + with.second)}));
+  }
+  void StoreOne(Vec sum, const uint16_t* addend, uint16_t* y) const {
+    if constexpr (kAddend) sum = Rounded(sum) + LoadAll(addend);
+    StoreAll(y, Clamp(sum));
+  }
+  void StoreLastHalf(Vec sum, const uint16_t* addend, uint16_t* y) const {
+    if constexpr (kAddend) sum = Rounded(sum) + LoadHalf(addend);
+    StoreHalf(y, Clamp(sum));
+  }
+
+ private:
+  Vec Clamp(Vec v) const { return Clamped(v, least, most); }
+};
+
 // All whole blocks of a panel, finished while their sums are in registers. Of the last vector there
 // may be a half. Returns their rows.
 template <int kN, bool kAddend, bool kHalf>
 int64_t RunWhole(const Bf16Panel& p) {
   constexpr int kM = RowsFor(kN);
   constexpr int kWhole = kHalf ? kN - 1 : kN;
-  const Vec least = Splat(p.least);
-  const Vec most = Splat(p.most);
-  const auto finish = [&](Vec sum, Vec addend) {
-    if constexpr (kAddend) sum = Rounded(Rounded(sum) + addend);
-    return Clamped(sum, least, most);
-  };
+  const ClampedSums<kAddend> sums = {Splat(p.least), Splat(p.most)};
   int64_t row = 0;
   for (; row + kM <= p.rows; row += kM) {
     Vec acc[kM][kN];
@@ -239,21 +259,15 @@ int64_t RunWhole(const Bf16Panel& p) {
     auto* y = static_cast<uint16_t*>(p.y) + row * p.y_row;
     const auto* addend = static_cast<const uint16_t*>(p.addend) + row * p.addend_row;
 #pragma GCC unroll 24
-    for (int i = 0; i < kM; ++i) {
+    for (int i = 0; i < kM; ++i, y += p.y_row, addend += p.addend_row) {
 #pragma GCC unroll 24
-      for (int j = 0; j < kWhole; ++j) {
-        const Vec with = kAddend ? LoadAll(addend + j * kLanes) : Vec{};
-        acc[i][j] = finish(acc[i][j], with);
+      for (int j = 0; j + 2 <= kWhole; j += 2) {
+        sums.StoreTwo(acc[i][j], acc[i][j + 1], addend + j * kLanes, y + j * kLanes);
       }
-#pragma GCC unroll 24
-      for (int j = 0; j + 2 <= kWhole; j += 2) StoreTwo(y + j * kLanes, acc[i][j], acc[i][j + 1]);
-      if (kWhole % 2 != 0) StoreAll(y + (kWhole - 1) * kLanes, acc[i][kWhole - 1]);
-      if constexpr (kHalf) {
-        const Vec with = kAddend ? LoadHalf(addend + kWhole * kLanes) : Vec{};
-        StoreHalf(y + kWhole * kLanes, finish(acc[i][kWhole], with));
-      }
-      y += p.y_row;
-      addend += p.addend_row;
+      constexpr int kLast = (kWhole - 1) * kLanes;
+      if (kWhole % 2 != 0) sums.StoreOne(acc[i][kWhole - 1], addend + kLast, y + kLast);
+      constexpr int kRest = kWhole * kLanes;
+      if (kHalf) sums.StoreLastHalf(acc[i][kN - 1], addend + kRest, y + kRest);
     }
   }
   return row;

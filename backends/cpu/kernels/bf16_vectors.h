@@ -26,6 +26,23 @@ inline Vec Widened(__m256i narrow) {
 }
 inline __m256i Narrowed(Vec v) { return (__m256i)_mm512_cvtneps_pbh((__m512)v); }
 inline Vec Rounded(Vec v) { return Widened(Narrowed(v)); }
+inline __m512i NarrowedTwo(Vec first, Vec second) {
+  return (__m512i)_mm512_cvtne2ps_pbh((__m512)second, (__m512)first);
+}
+
+// 32 numbers of which one vector has the first four of each eight, the other the second four: the
+// order in which vectors of bf16 are widened with one instruction each.
+struct SplitEights {
+  Vec first, second;
+};
+inline SplitEights WidenedEights(__m512i narrow) {
+  const __m512i zeros = {};
+  return {(Vec)_mm512_unpacklo_epi16(zeros, narrow), (Vec)_mm512_unpackhi_epi16(zeros, narrow)};
+}
+inline __m512i NarrowedEights(SplitEights v) {
+  const __m512i order = _mm512_set_epi64(7, 3, 6, 2, 5, 1, 4, 0);
+  return _mm512_maskz_permutexvar_epi64(0xff, order, NarrowedTwo(v.first, v.second));
+}
 
 // Sums plus the products of pairs.
 inline Vec AddPairs(Vec sums, __m512i x, __m512i w) {
