@@ -138,6 +138,7 @@ FIRST_TESTS = {
          "//tests/backends/cpu:finished_products_avx2_test"],
     ],
     "backends/cpu/kernels/byte_max": [["//tests/backends/cpu:byte_pooling_avx2_test"]],
+    "backends/cpu/library/find_finish": [["//tests/backends/cpu:finished_products_avx2_test"]],
     "backends/cpu/library/found_finish": [["//tests/backends/cpu:finished_products_avx2_test"]],
     "backends/cpu/library/depthwise": [["//tests/backends/cpu:finished_products_avx2_test"]],
     "backends/cpu/library/library_observe": [["//tests/backends/cpu:observe_test"]],

@@ -14,14 +14,19 @@
 
 namespace weft::cpu {
 
+// The first of the items that belong to a range, of `ranges` about equal ones.
+inline int64_t RangeBegin(int64_t items, int64_t ranges, int64_t range) {
+  return items * range / ranges;
+}
+
 // One of those that share the work of a loop.
 struct TeamMember {
   int64_t index = 0;
   int64_t count = 1;
 
   // The member's share of n items is [Begin(n), End(n)).
-  int64_t Begin(int64_t n) const { return n * index / count; }
-  int64_t End(int64_t n) const { return n * (index + 1) / count; }
+  int64_t Begin(int64_t n) const { return RangeBegin(n, count, index); }
+  int64_t End(int64_t n) const { return RangeBegin(n, count, index + 1); }
   // Waits until all members have come here. Only in RunMeetingTeam.
   void Meet() const;
 };
@@ -61,11 +66,6 @@ void ForEach(int64_t threads, int64_t items, const Body& body) {
     const int64_t end = member.End(items);
     for (int64_t item = member.Begin(items); item < end; ++item) body(item, member);
   });
-}
-
-// The first of the items that belong to a range, of `ranges` about equal ones.
-inline int64_t RangeBegin(int64_t items, int64_t ranges, int64_t range) {
-  return items * range / ranges;
 }
 
 // True if a range begins with the item.

@@ -4,7 +4,14 @@
 
 namespace weft::cuda::attention_text {
 
-// The kernel of AttentionForm::kWgmma; follows the texts that all forms with tiles share.
+// Definitions before the texts that all forms with tiles share: for AttentionForm::kFloat, and for
+// kTensor and kWgmma.
+extern const char kFloatBegin[];
+extern const char kTensorBegin[];
+
+// The forms' kernels, behind those texts.
+extern const char kFloat[];
+extern const char kTensor[];
 extern const char kWgmma[];
 
 }  // namespace weft::cuda::attention_text
