@@ -10,6 +10,7 @@
 #include "graph/ir/graph.h"
 #include "graph/ir/module.h"
 #include "graph/tensor/tensor.h"
+#include "serialize/onnx/export/export.h"
 #include "tools/common/cli.h"
 #include "tools/common/flags.h"
 #include "tools/common/sizes.h"
@@ -29,7 +30,7 @@ struct Options {
   std::string inputs;
   std::vector<std::string> input_sizes;
   int64_t seed = 0;
-  int64_t opset = 17;
+  int64_t opset = kFirstOnnxOpset;
 };
 
 FlagSet MakeFlags(Options* o) {
@@ -50,7 +51,9 @@ FlagSet MakeFlags(Options* o) {
              "Write attention as small ops, as exporters do");
   flags.Bool("write-back", &o->write_back, "Write updated state to its inputs (.weft files alone)");
   flags.Int("seed", &o->seed, "N", "Seed of weights and inputs. Default: 0");
-  flags.IntBetween("opset", &o->opset, 17, 21, "N", "ONNX opset, 17 to 21. Default: 17");
+  flags.IntBetween("opset", &o->opset, kFirstOnnxOpset, kLastOnnxOpset, "N",
+                   absl::StrCat("ONNX opset, ", kFirstOnnxOpset, " to ", kLastOnnxOpset,
+                                ". Default: ", kFirstOnnxOpset));
   flags.String("inputs", &o->inputs, "DIR", "Also write inputs for a run to DIR/<name>.npy");
   flags.Repeated("input-size", &o->input_sizes, "NAME=SIZE,...",
                  "Sizes of symbols in these inputs. Default: the usual ones");

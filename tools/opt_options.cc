@@ -1,5 +1,7 @@
 #include "tools/opt_options.h"
 
+#include "absl/strings/str_cat.h"
+#include "serialize/onnx/export/export.h"
 #include "tools/common/logs.h"
 #include "tools/common/pipeline_flags.h"
 #include "tools/common/plugins.h"
@@ -69,9 +71,10 @@ void AddOutputFlags(FlagSet& flags, OptOptions* o) {
   flags.String("kernel", &o->kernel, "NAME",
                "With --emit=cc: only the kernel of that name, as --emit=plan has it, or\n"
                "the only one whose name begins so");
-  flags.IntBetween("opset", &o->opset, 17, 24, "N",
-                   "With --emit=onnx: the opset to write, 17 to 24. Default: the lowest that\n"
-                   "has a form for all ops");
+  flags.IntBetween(
+      "opset", &o->opset, kFirstOnnxOpset, kLastOnnxOpset, "N",
+      absl::StrCat("With --emit=onnx: the opset to write, ", kFirstOnnxOpset, " to ",
+                   kLastOnnxOpset, ". Default: the lowest that\nhas a form for all ops"));
   flags.String("trace", &o->trace, "FILE",
                "With --emit=html: kernels, timeline and memory of this trace (.json or\n"
                ".pftrace, also .gz), shown on the graph and on the plan for --target\n"

@@ -100,7 +100,8 @@ bool Accepts(const OpDef& op, const std::vector<Value*>& operands) {
 }
 
 Value* Apply(ProgramBuilder& p, const OpDef& op, const std::vector<Value*>& operands) {
-  if (!Accepts(op, operands)) return nullptr;
+  // A number that a dtype does not have leaves an operand out.
+  if (!p.builder().status().ok() || !Accepts(op, operands)) return nullptr;
   return p.builder().Op(op, absl::MakeConstSpan(operands));
 }
 

@@ -24,8 +24,6 @@ using onnx_export::ExternalTensor;
 using onnx_export::GraphExporter;
 using onnx_export::ModelWriter;
 
-constexpr int kMinOpset = 17;
-constexpr int kMaxOpset = 24;
 constexpr int64_t kMaxMessage = (int64_t{1} << 31) - 1;
 // Below this, external data is not worth a file's page.
 constexpr int64_t kSmallTensor = 1024;
@@ -72,9 +70,9 @@ absl::Status ExportAs(int opset, const Module& module, const OnnxExportOptions& 
 absl::Status Export(const Module& module, const OnnxExportOptions& options,
                     const std::string& external_file, int64_t external_bytes, Exported* out) {
   const bool lowest = options.opset == kLowestOnnxOpset;
-  if (!lowest && (options.opset < kMinOpset || options.opset > kMaxOpset)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("opset must be from ", kMinOpset, " to ", kMaxOpset, ", got ", options.opset));
+  if (!lowest && (options.opset < kFirstOnnxOpset || options.opset > kLastOnnxOpset)) {
+    return absl::InvalidArgumentError(absl::StrCat("opset must be from ", kFirstOnnxOpset, " to ",
+                                                   kLastOnnxOpset, ", got ", options.opset));
   }
   if (module.main() == nullptr) {
     return absl::InvalidArgumentError("the module has no function main");
@@ -83,8 +81,8 @@ absl::Status Export(const Module& module, const OnnxExportOptions& options,
     return ExportAs(options.opset, module, options, external_file, external_bytes, out);
   }
   absl::Status status;
-  for (int opset = onnx_export::OpsetOfQuantization(module, kMinOpset); opset <= kMaxOpset;
-       ++opset) {
+  for (int opset = onnx_export::OpsetOfQuantization(module, kFirstOnnxOpset);
+       opset <= kLastOnnxOpset; ++opset) {
     *out = Exported();
     status = ExportAs(opset, module, options, external_file, external_bytes, out);
     if (!absl::IsUnimplemented(status)) break;

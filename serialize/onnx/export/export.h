@@ -31,15 +31,19 @@ namespace weft {
 
 class Module;
 
+// The versions of the ai.onnx operator set that are written.
+inline constexpr int kFirstOnnxOpset = 17;
+inline constexpr int kLastOnnxOpset = 24;
+
 // For OnnxExportOptions::opset: the lowest one that has the dtypes of the module, writes its
 // quantize_linear and dequantize_linear nodes as operators where any opset does, and has a form
 // for all other ops.
 inline constexpr int kLowestOnnxOpset = 0;
 
 struct OnnxExportOptions {
-  // The version of the ai.onnx operator set to write: 17 to 24, or
-  // kLowestOnnxOpset. Some ops need more than 17: OnnxExportCoverage tells.
-  int opset = 17;
+  // The version of the ai.onnx operator set to write, or kLowestOnnxOpset. Some ops need more than
+  // the first one: OnnxExportCoverage tells.
+  int opset = kFirstOnnxOpset;
   // Products with weights that are dequantized in blocks become MatMulNBits of ONNX Runtime's
   // domain com.microsoft, with the weights packed; other readers lack it.
   bool matmul_nbits = false;
