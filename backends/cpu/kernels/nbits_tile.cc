@@ -92,7 +92,7 @@ class Groups {
 template <int kBits, int kRows>
 constexpr int kChains = kRows == 1 ? 4 : 2;
 
-constexpr int64_t kAhead = 2048;  // Bytes between a word that is read and the one prefetched.
+constexpr int64_t kAhead = 3584;  // Bytes between a word that is read and the one prefetched.
 
 // The sums of one group, before the scale.
 template <int kBits, int kRows>
