@@ -46,7 +46,7 @@ class NbitsFuser {
     Value* zero = constants.zero_point.valid() ? Constant(constants.zero_point) : nullptr;
     Value* bias = p.node->Is(ops::linear) ? ops::LinearView(*p.node).bias() : nullptr;
     Value* made = ops::BuildMatmulNbits(rewriter_, p.node->operand(0), weight, scale, zero, bias,
-                                        p.group_size, p.bits);
+                                        p.group_size, p.bits, p.weights.offset != nullptr);
     WEFT_RETURN_IF_ERROR(rewriter_.status());
     WEFT_RETURN_IF_ERROR(rewriter_.ReplaceRoot({&made, 1}));
     context_.Count("nbits");

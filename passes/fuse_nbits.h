@@ -17,8 +17,10 @@ struct FuseNbitsOptions {
 // A matmul or linear whose second operand is dequantized from a constant matrix of integers of 4 or
 // 8 bits, with scales for groups of weights along the sum, for columns of the result, for blocks of
 // both, or one, becomes matmul_nbits with the constants packed as that has them. Integers of 8 bits
-// that fit in 4 are packed as 4. The contract is reassociating, as the weights are not rounded
-// before they are multiplied. Only for targets that keep matmul_nbits.
+// that fit in 4 are packed as 4. Zero points of unsigned integers may be floats, and floats may be
+// added to groups (NbitsWeights), as the formats of llama.cpp with a minimum have them. The
+// contract is reassociating, as the weights are not rounded before they are multiplied. Only for
+// targets that keep matmul_nbits.
 //
 // The decision is made for a graph before it is applied (fuse_nbits/decision.h).
 //

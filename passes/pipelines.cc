@@ -29,6 +29,7 @@
 #include "passes/quantize_prepare.h"
 #include "passes/reinplace.h"
 #include "passes/specialize_symbols.h"
+#include "passes/train_batch_norm.h"
 
 namespace weft {
 namespace {
@@ -62,6 +63,7 @@ constexpr std::unique_ptr<Pass> (*kPasses[])() = {
     CreateQuantizePreparePass,
     CreateReinplacePass,
     CreateSpecializeSymbolsPass,
+    CreateTrainBatchNormPass,
 };
 
 struct PipelineRow {
@@ -90,6 +92,12 @@ constexpr PipelineRow kPipelines[] = {
      "default,fold_batch_norm{admit=reassociating},fixpoint(canonicalize,cse,dce),"
      "quantize_annotate{observer=moving_average},"
      "quantize_prepare{fake_quantize=true,admit=approximate}"},
+    {"quantize-train-batches",
+     "The same where batch norms take the statistics of batches and running ones follow.",
+     "default,fold_batch_norm{keep,admit=reassociating},fixpoint(canonicalize,cse,dce),"
+     "quantize_annotate{observer=moving_average},"
+     "quantize_prepare{fake_quantize=true,admit=approximate},"
+     "train_batch_norm{admit=approximate}"},
     {"autocast-bf16",
      "Inference in bf16 where PyTorch's autocast for CPUs computes in it; before the pipeline of a "
      "target.",

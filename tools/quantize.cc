@@ -1,4 +1,6 @@
 // quantize: post-training quantization of a model.
+#include <malloc.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -324,9 +326,18 @@ absl::Status NothingQuantized(const QuantizedModel& model) {
   return absl::FailedPreconditionError(text);
 }
 
+// Sessions and modules follow one another, each with weights of its own. From this size on they
+// have pages of their own, which the system has back at once, so that they leave no holes in the
+// heap; glibc would take larger and larger blocks from the heap as such are freed.
+void KeepWeightsOutOfHeap() {
+  constexpr int kBytes = 4 << 20;
+  mallopt(M_MMAP_THRESHOLD, kBytes);
+}
+
 absl::StatusOr<int> Run(const Options& o, const std::vector<std::string>& positional) {
   WEFT_ASSIGN_OR_RETURN(const bool help, StartLogs(o.log));
   if (help) return kExitOk;
+  KeepWeightsOutOfHeap();
   WEFT_RETURN_IF_ERROR(CheckOptions(o, positional));
   WEFT_ASSIGN_OR_RETURN(const auto model, LoadShown(positional[0], LoadOptions()));
   if (model->main() == nullptr) return absl::InvalidArgumentError("the model has no @main");

@@ -8,6 +8,7 @@
 #include "graph/ir/node.h"
 #include "graph/ir/op_def.h"
 #include "graph/ir/value.h"
+#include "graph/ops/elementwise.h"
 #include "graph/ops/nn.h"
 #include "graph/ops/quant.h"
 #include "graph/ops/shape.h"
@@ -54,6 +55,37 @@ std::vector<int64_t> SharesOf(const ops::DequantizeLinearView& view) {
   return shares;
 }
 
+// The numbers of a dequantize_linear whose operands are constants; else null.
+const HostTensor* NumbersOf(const Node* node) {
+  if (node == nullptr || !node->Is(ops::dequantize_linear)) return nullptr;
+  const ops::DequantizeLinearView view(*node);
+  const HostTensor* q = LiteralOf(view.self());
+  if (q == nullptr || LiteralOf(view.scale()) == nullptr) return nullptr;
+  if (view.zero_point() != nullptr && LiteralOf(view.zero_point()) == nullptr) return nullptr;
+  return q->numel() == 0 || !HasNumbers(q->dtype()) ? nullptr : q;
+}
+
+// reshape(dequantize_linear(q[columns, groups, group], scale[columns, groups, 1]) + offset[columns,
+// groups, 1], [columns, groups * group]), with a convert or none before the reshape.
+bool SetOffsetWeights(const Node* node, NbitsWeights& w) {
+  if (node == nullptr || !node->Is(ops::reshape)) return false;
+  const Type matrix = node->result(0)->type();
+  node = node->operand(0)->node();
+  if (node != nullptr && node->Is(ops::convert)) node = node->operand(0)->node();
+  if (node == nullptr || !node->Is(ops::add)) return false;
+  w.dequantize = node->operand(0)->node();
+  w.offset = node->operand(1);
+  const HostTensor* q = NumbersOf(w.dequantize);
+  if (q == nullptr || LiteralOf(w.offset) == nullptr || q->rank() != 3 || !w.rows) return false;
+  const std::vector<int64_t> heads = {q->dim(0), q->dim(1), 1};
+  const Type scale = ops::DequantizeLinearView(*w.dequantize).scale()->type();
+  if (scale.static_dims() != heads || w.offset->type() != scale) return false;
+  w.columns = q->dim(0);
+  w.depth = q->dim(1) * q->dim(2);
+  w.group = q->dim(2);
+  return matrix.static_dims() == std::vector<int64_t>{w.columns, w.depth};
+}
+
 std::optional<NbitsWeights> WeightsOf(const Node& product) {
   if (!product.Is(ops::matmul) && !product.Is(ops::linear)) return std::nullopt;
   NbitsWeights w;
@@ -63,13 +95,12 @@ std::optional<NbitsWeights> WeightsOf(const Node& product) {
     node = node->operand(0)->node();
     w.rows = !w.rows;
   }
-  if (node == nullptr || !node->Is(ops::dequantize_linear)) return std::nullopt;
+  if (SetOffsetWeights(node, w)) return w;
+  const HostTensor* q = NumbersOf(node);
+  if (q == nullptr || q->rank() != 2) return std::nullopt;
   w.dequantize = node;
+  w.offset = nullptr;
   const ops::DequantizeLinearView view(*node);
-  const HostTensor* q = LiteralOf(view.self());
-  if (q == nullptr || LiteralOf(view.scale()) == nullptr) return std::nullopt;
-  if (view.zero_point() != nullptr && LiteralOf(view.zero_point()) == nullptr) return std::nullopt;
-  if (q->rank() != 2 || q->numel() == 0 || !HasNumbers(q->dtype())) return std::nullopt;
   w.columns = q->dim(w.rows ? 0 : 1);
   w.depth = q->dim(w.rows ? 1 : 0);
   const std::vector<int64_t> shares = SharesOf(view);
@@ -89,12 +120,17 @@ bool Keeps(const Target& target, const OpDef& op) {
 // Why the candidate stays; "": it does not.
 std::string ReasonToStay(const NbitsCandidate& candidate, int64_t min_group) {
   const ops::DequantizeLinearView view(*candidate.weights.dequantize);
-  if (!IsProductFloat(view.dtype()) ||
+  if (!IsProductFloat(candidate.node->operand(1)->type().dtype()) ||
       !IsScale(view.scale()->type().dtype(), view.self()->type().dtype())) {
     return "its weights or scales are neither f32, f16 nor bf16";
   }
-  if (view.zero_point() != nullptr && IsFloat(view.zero_point()->type().dtype())) {
-    return "its zero points are floats";
+  const bool is_signed = !IsUnsignedInt(view.self()->type().dtype());
+  if (is_signed && view.zero_point() != nullptr && IsFloat(view.zero_point()->type().dtype())) {
+    return "its zero points are floats, its numbers have signs";
+  }
+  const bool has_offset = candidate.weights.offset != nullptr;
+  if (has_offset && (is_signed || view.zero_point() != nullptr || view.dtype() != DType::kF32)) {
+    return "offsets are for f32 of unsigned numbers without zero points";
   }
   if (candidate.weights.group < min_group) {
     return absl::StrCat("a scale is for ", candidate.weights.group,

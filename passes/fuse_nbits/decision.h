@@ -12,10 +12,12 @@
 
 namespace weft {
 
-// A constant matrix of integers or f4e2m1 that is dequantized, as the second operand of a product.
+// A constant matrix of integers or f4e2m1 that is dequantized, as the second operand of a product;
+// or one of [columns, groups, group] to whose groups constants are added before they are joined.
 struct NbitsWeights {
   Node* dequantize = nullptr;
-  bool rows = false;  // The constant is [columns, depth], else [depth, columns].
+  const Value* offset = nullptr;  // The constant [columns, groups, 1]; null: none is added.
+  bool rows = false;              // The constant is [columns, depth], else [depth, columns].
   int64_t columns = 0;
   int64_t depth = 0;  // Weights that are summed for an element.
   // Columns, and neighbouring weights of a column, that share a scale.

@@ -50,6 +50,13 @@ class Numbers {
   const bool is_signed_;
 };
 
+// The zero points of a dequantize_linear that are floats; else null.
+const HostTensor* FloatZeroPoints(const ops::DequantizeLinearView& view) {
+  const HostTensor* zero = view.zero_point() == nullptr ? nullptr : LiteralOf(view.zero_point());
+  return zero != nullptr && IsFloat(zero->dtype()) && IsInt(view.self()->type().dtype()) ? zero
+                                                                                         : nullptr;
+}
+
 const HostTensor& LiteralOfOperand(const Value* value) { return *LiteralOf(value); }
 
 bool FitFourBits(const HostTensor& tensor) {
@@ -104,12 +111,53 @@ void PackWeights(const NbitsProduct& p, const Numbers& numbers, int offset, Host
   }
 }
 
+// Floats for each column and group, times `factor`.
+absl::StatusOr<HostTensor> PackFloats(const NbitsProduct& p, const HostTensor& floats,
+                                      double factor) {
+  const Places places(p.weights);
+  const int64_t columns = p.weights.columns;
+  const int64_t groups = CeilDiv(p.weights.depth, p.group_size);
+  const DType dtype = floats.dtype() == DType::kF8E8M0 ? DType::kF32 : floats.dtype();
+  WEFT_ASSIGN_OR_RETURN(HostTensor packed, HostTensor::Allocate(dtype, {columns, groups}));
+  const std::vector<double> given = floats.ReadDoubles();
+  std::vector<double> values(columns * groups);
+  for (int64_t column = 0; column < columns; ++column) {
+    for (int64_t g = 0; g < groups; ++g) {
+      values[column * groups + g] = given[places(column, g)] * factor;
+    }
+  }
+  packed.WriteDoubles(values);
+  return packed;
+}
+
+// Zero points that are numbers, plus `offset`; invalid where all are the middle of the range.
+absl::StatusOr<HostTensor> PackZeroPoints(const NbitsProduct& p, const Value* zero_point,
+                                          int offset) {
+  const Places places(p.weights);
+  const int64_t columns = p.weights.columns;
+  const int64_t groups = CeilDiv(p.weights.depth, p.group_size);
+  WEFT_ASSIGN_OR_RETURN(HostTensor packed,
+                        HostTensor::Allocate(DType::kU8, {columns, CeilDiv(groups * p.bits, 8)}));
+  const Numbers points(zero_point == nullptr ? HostTensor::ScalarInt(DType::kI8, 0)
+                                             : LiteralOfOperand(zero_point));
+  bool in_the_middle = true;
+  for (int64_t column = 0; column < columns; ++column) {
+    for (int64_t g = 0; g < groups; ++g) {
+      const int zero = points[zero_point == nullptr ? 0 : places(column, g)] + offset;
+      in_the_middle &= zero == 1 << (p.bits - 1);
+      Put(zero, p.bits, g, packed.data<uint8_t>() + column * packed.dim(1));
+    }
+  }
+  return in_the_middle ? HostTensor() : packed;
+}
+
 }  // namespace
 
 bool FitsFourBits(const NbitsWeights& weights) {
   const ops::DequantizeLinearView view(*weights.dequantize);
   return FitFourBits(LiteralOfOperand(view.self())) &&
-         (view.zero_point() == nullptr || FitFourBits(LiteralOfOperand(view.zero_point())));
+         (view.zero_point() == nullptr || FloatZeroPoints(view) != nullptr ||
+          FitFourBits(LiteralOfOperand(view.zero_point())));
 }
 
 absl::StatusOr<NbitsConstants> PackNbits(const NbitsProduct& p) {
@@ -117,35 +165,19 @@ absl::StatusOr<NbitsConstants> PackNbits(const NbitsProduct& p) {
   const ops::DequantizeLinearView view(*w.dequantize);
   const int64_t groups = CeilDiv(w.depth, p.group_size);
   const Numbers numbers(LiteralOfOperand(view.self()));
-  const int middle = 1 << (p.bits - 1);
-  const int offset = numbers.is_signed() ? middle : 0;
+  const int offset = numbers.is_signed() ? 1 << (p.bits - 1) : 0;
   NbitsConstants made;
   WEFT_ASSIGN_OR_RETURN(made.weight, HostTensor::Allocate(DType::kU8, {w.columns, groups,
                                                                        p.group_size * p.bits / 8}));
   PackWeights(p, numbers, offset, &made.weight);
-  const Places places(w);
-  const HostTensor& scale = LiteralOfOperand(view.scale());
-  const std::vector<double> given = scale.ReadDoubles();
-  const DType scale_dtype = scale.dtype() == DType::kF8E8M0 ? DType::kF32 : scale.dtype();
-  WEFT_ASSIGN_OR_RETURN(made.scale, HostTensor::Allocate(scale_dtype, {w.columns, groups}));
-  WEFT_ASSIGN_OR_RETURN(HostTensor zeros,
-                        HostTensor::Allocate(DType::kU8, {w.columns, CeilDiv(groups * p.bits, 8)}));
-  const Value* zero_point = view.zero_point();
-  const Numbers points(zero_point == nullptr ? HostTensor::ScalarInt(DType::kI8, 0)
-                                             : LiteralOfOperand(zero_point));
-  std::vector<double> scales(w.columns * groups);
-  bool in_the_middle = true;
-  for (int64_t column = 0; column < w.columns; ++column) {
-    for (int64_t g = 0; g < groups; ++g) {
-      const int64_t place = places(column, g);
-      scales[column * groups + g] = numbers.halves() ? given[place] / 2 : given[place];
-      const int zero = points[zero_point == nullptr ? 0 : place] + offset;
-      in_the_middle &= zero == middle;
-      Put(zero, p.bits, g, zeros.data<uint8_t>() + column * zeros.dim(1));
-    }
+  const double factor = numbers.halves() ? 0.5 : 1;
+  WEFT_ASSIGN_OR_RETURN(made.scale, PackFloats(p, LiteralOfOperand(view.scale()), factor));
+  const HostTensor* floats = w.offset != nullptr ? LiteralOf(w.offset) : FloatZeroPoints(view);
+  if (floats != nullptr) {
+    WEFT_ASSIGN_OR_RETURN(made.zero_point, PackFloats(p, *floats, 1));
+  } else {
+    WEFT_ASSIGN_OR_RETURN(made.zero_point, PackZeroPoints(p, view.zero_point(), offset));
   }
-  made.scale.WriteDoubles(scales);
-  if (!in_the_middle) made.zero_point = std::move(zeros);
   return made;
 }
 

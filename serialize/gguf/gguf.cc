@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/annotate.h"
 #include "base/status_macros.h"
+#include "serialize/gguf/gguf_blocks.h"
 
 namespace weft {
 namespace {
@@ -22,28 +23,24 @@ constexpr int kMaxRank = 4;
 constexpr int64_t kLeastEntry = 8 + 4 + 4 + 8;
 constexpr int64_t kLeastPair = 8 + 4 + 1;
 
-// Types by ggml's number.
-struct TensorType {
+// Names of types by ggml's number.
+struct TypeName {
   uint32_t number;
   const char* name;
-  int64_t elements;  // Of a block.
-  int64_t bytes;     // 0: not read.
 };
 
-constexpr TensorType kTensorTypes[] = {
-    {0, "F32", 1, 4},      {1, "F16", 1, 2},     {2, "Q4_0", 32, 18},  {3, "Q4_1", 32, 0},
-    {6, "Q5_0", 32, 0},    {7, "Q5_1", 32, 0},   {8, "Q8_0", 32, 34},  {9, "Q8_1", 32, 0},
-    {10, "Q2_K", 256, 0},  {11, "Q3_K", 256, 0}, {12, "Q4_K", 256, 0}, {13, "Q5_K", 256, 0},
-    {14, "Q6_K", 256, 0},  {15, "Q8_K", 256, 0}, {24, "I8", 1, 1},     {25, "I16", 1, 2},
-    {26, "I32", 1, 4},     {27, "I64", 1, 8},    {28, "F64", 1, 8},    {30, "BF16", 1, 2},
-    {39, "MXFP4", 32, 17},
+constexpr TypeName kTypeNames[] = {
+    {0, "F32"},   {1, "F16"},   {2, "Q4_0"},   {3, "Q4_1"},  {6, "Q5_0"},  {7, "Q5_1"},
+    {8, "Q8_0"},  {9, "Q8_1"},  {10, "Q2_K"},  {11, "Q3_K"}, {12, "Q4_K"}, {13, "Q5_K"},
+    {14, "Q6_K"}, {15, "Q8_K"}, {24, "I8"},    {25, "I16"},  {26, "I32"},  {27, "I64"},
+    {28, "F64"},  {30, "BF16"}, {39, "MXFP4"},
 };
 
-const TensorType* FindType(uint32_t number) {
-  for (const TensorType& type : kTensorTypes) {
-    if (type.number == number) return &type;
+std::string NameOfType(uint32_t number) {
+  for (const TypeName& type : kTypeNames) {
+    if (type.number == number) return type.name;
   }
-  return nullptr;
+  return absl::StrCat("type ", number);
 }
 
 std::optional<DType> PlainDType(uint32_t number) {
@@ -231,20 +228,23 @@ class Reader {
   absl::Status CheckTensor(GgufTensor* tensor) const {
     const std::optional<int64_t> numel = CheckedNumel(tensor->dims);
     if (!numel) return Bad(absl::StrCat("the dims of '", tensor->name, "' are not a tensor's"));
-    const TensorType* type = FindType(tensor->type);
-    tensor->type_name = type != nullptr ? type->name : absl::StrCat("type ", tensor->type);
+    tensor->type_name = NameOfType(tensor->type);
     tensor->bytes = -1;
-    if (type == nullptr || type->bytes == 0) return absl::OkStatus();
+    const std::optional<DType> plain = PlainDType(tensor->type);
+    const GgufBlockFormat* format = FindGgufBlockFormat(tensor->type);
+    if (!plain && format == nullptr) return absl::OkStatus();
+    const int64_t elements = plain ? 1 : format->elements;
+    const int64_t bytes = plain ? DTypeBits(*plain) / 8 : format->bytes;
     const int64_t row = tensor->dims.empty() ? 1 : tensor->dims.back();
-    if (row % type->elements != 0) {
+    if (row % elements != 0) {
       return Bad(absl::StrCat("rows of ", row, " elements of '", tensor->name,
-                              "' are no blocks of ", type->elements));
+                              "' are no blocks of ", elements));
     }
-    const int64_t blocks = *numel / type->elements;
-    if (blocks > data_.size() / type->bytes) {
+    const int64_t blocks = *numel / elements;
+    if (blocks > data_.size() / bytes) {
       return Bad(absl::StrCat("'", tensor->name, "' is larger than the file"));
     }
-    tensor->bytes = blocks * type->bytes;
+    tensor->bytes = blocks * bytes;
     return absl::OkStatus();
   }
 
@@ -273,57 +273,41 @@ class Reader {
   std::set<std::string> names_;
 };
 
-// Blocks of a scale and packed numbers.
-struct BlockForm {
-  DType values;
-  DType scales;
-  int64_t elements;
-  int64_t scale_bytes;
-  // Byte i holds elements i and i + 16 of the block.
-  bool nibbles;
-};
-
-BlockForm FormOf(uint32_t type) {
-  if (type == 2) return {DType::kI4, DType::kF16, 32, 2, true};
-  if (type == 8) return {DType::kI8, DType::kF16, 32, 2, false};
-  return {DType::kF4E2M1, DType::kF8E8M0, 32, 1, true};
-}
-
-// Numbers of Q4_0 have 8 added to them.
-void UnpackNibbles(const uint8_t* from, int64_t half, uint8_t flip, uint8_t* to) {
-  for (int64_t i = 0; i < half; ++i) {
-    const int64_t at = i * 2;
-    const auto nibble = [&](int64_t k) {
-      const uint8_t byte = from[k % half];
-      return static_cast<uint8_t>(((k < half ? byte : byte >> 4) & 15) ^ flip);
-    };
-    to[i] = static_cast<uint8_t>(nibble(at) | nibble(at + 1) << 4);
+// Two codes of four bits are a byte, the first one in the low bits.
+void WriteCodes(const GgufBlock& block, const GgufBlockFormat& format, uint8_t* to) {
+  if (DTypeBits(format.values) == 8) {
+    std::memcpy(to, block.codes, format.elements);
+    return;
+  }
+  for (int64_t i = 0; i < format.elements / 2; ++i) {
+    to[i] = static_cast<uint8_t>((block.codes[2 * i] & 15) | (block.codes[2 * i + 1] & 15) << 4);
   }
 }
 
-absl::StatusOr<GgufWeight> LoadBlocks(const GgufFile& file, const GgufTensor& tensor) {
-  const BlockForm form = FormOf(tensor.type);
+absl::StatusOr<GgufWeight> LoadBlocks(const GgufFile& file, const GgufTensor& tensor,
+                                      const GgufBlockFormat& format) {
   GgufWeight weight;
-  weight.block = form.elements;
+  weight.block = format.group;
   std::vector<int64_t> dims = tensor.dims;
-  WEFT_ASSIGN_OR_RETURN(weight.values, HostTensor::Allocate(form.values, dims));
-  dims.back() /= form.elements;
-  WEFT_ASSIGN_OR_RETURN(weight.scales, HostTensor::Allocate(form.scales, dims));
-  const int64_t packed = form.nibbles ? form.elements / 2 : form.elements;
+  WEFT_ASSIGN_OR_RETURN(weight.values, HostTensor::Allocate(format.values, dims));
+  dims.back() /= format.group;
+  WEFT_ASSIGN_OR_RETURN(weight.scales, HostTensor::Allocate(format.scales, dims));
+  const int64_t code_bytes = format.elements * DTypeBits(format.values) / 8;
+  const int64_t groups = format.elements / format.group;
   const uint8_t* from = file.data->data() + tensor.offset;
-  const uint8_t flip = form.values == DType::kI4 ? 8 : 0;
-  uint8_t* values = weight.values.raw();
-  uint8_t* scales = weight.scales.raw();
-  const int64_t blocks = weight.scales.numel();
-  for (int64_t i = 0; i < blocks; ++i) {
-    std::memcpy(scales + i * form.scale_bytes, from, form.scale_bytes);
-    from += form.scale_bytes;
-    if (form.nibbles) {
-      UnpackNibbles(from, packed, flip, values + i * packed);
-    } else {
-      std::memcpy(values + i * packed, from, packed);
-    }
-    from += packed;
+  std::vector<double> scales, offsets;
+  scales.reserve(weight.scales.numel());
+  GgufBlock block;
+  for (int64_t i = 0; i < weight.scales.numel() / groups; ++i) {
+    format.read(from + i * format.bytes, &block);
+    WriteCodes(block, format, weight.values.raw() + i * code_bytes);
+    scales.insert(scales.end(), block.scales, block.scales + groups);
+    if (format.has_offsets) offsets.insert(offsets.end(), block.offsets, block.offsets + groups);
+  }
+  weight.scales.WriteDoubles(scales);
+  if (format.has_offsets) {
+    WEFT_ASSIGN_OR_RETURN(weight.offsets, HostTensor::Allocate(format.scales, dims));
+    weight.offsets.WriteDoubles(offsets);
   }
   return weight;
 }
@@ -345,12 +329,13 @@ absl::StatusOr<GgufFile> ReadGguf(const std::string& path) {
 
 absl::StatusOr<GgufWeight> LoadGguf(const GgufFile& file, const GgufTensor& tensor) {
   if (tensor.bytes < 0) {
-    return absl::UnimplementedError(
-        absl::StrCat("tensor '", tensor.name, "' is of ", tensor.type_name,
-                     "; F32, F16, BF16, F64, integers, Q4_0, Q8_0 and MXFP4 are read"));
+    return absl::UnimplementedError(absl::StrCat(
+        "tensor '", tensor.name, "' is of ", tensor.type_name,
+        "; F32, F16, BF16, F64, integers, Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, Q2_K to Q6_K and MXFP4 are "
+        "read"));
   }
   const std::optional<DType> plain = PlainDType(tensor.type);
-  if (!plain) return LoadBlocks(file, tensor);
+  if (!plain) return LoadBlocks(file, tensor, *FindGgufBlockFormat(tensor.type));
   GgufWeight weight;
   const uint8_t* bytes = file.data->data() + tensor.offset;
   const int64_t size = DTypeBits(*plain) / 8;

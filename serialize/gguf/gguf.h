@@ -46,15 +46,18 @@ absl::StatusOr<GgufFile> ParseGguf(std::shared_ptr<HostBuffer> data);
 absl::StatusOr<GgufFile> ReadGguf(const std::string& path);
 
 // Elements of a tensor: floats of the file, or numbers with a scale for each `block` of them along
-// the last dim.
+// the last dim, times which they are taken, and an offset or none, which is added.
 struct GgufWeight {
   HostTensor values;
-  HostTensor scales;  // Invalid for floats.
+  HostTensor scales;   // Invalid for floats.
+  HostTensor offsets;  // Of the dims of the scales; invalid: none.
   int64_t block = 0;
 };
 
-// F32, F16, BF16, F64, Q8_0 (i8 with scales of f16), Q4_0 (i4 with scales of f16) and MXFP4 (f4e2m1
-// with scales of f8e8m0). Floats are views of the file where its alignment allows.
+// F32, F16, BF16, F64, integers, and the formats of gguf_blocks.h: Q4_0, Q5_0 and Q8_0 (scales of
+// f16), MXFP4 (f4e2m1 with scales of f8e8m0), Q4_1, Q5_1 and Q2_K to Q6_K (scales and, but for Q3_K
+// and Q6_K, offsets of f32, as whose products the files have them). Floats are views of the file
+// where its alignment allows.
 absl::StatusOr<GgufWeight> LoadGguf(const GgufFile& file, const GgufTensor& tensor);
 
 }  // namespace weft

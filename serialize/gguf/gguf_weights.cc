@@ -17,7 +17,9 @@
 #include "graph/ir/graph.h"
 #include "graph/ir/module.h"
 #include "graph/ir/value.h"
+#include "graph/ops/elementwise.h"
 #include "graph/ops/quant.h"
+#include "graph/ops/shape.h"
 
 namespace weft {
 namespace {
@@ -133,13 +135,30 @@ class Loader {
     }
     Builder b(&graph_, graph_.first_node());
     Value* made =
-        ops::BuildDequantizeLinear(b, b.Constant(weight.values), b.Constant(weight.scales), nullptr,
-                                   dtype, weight.values.rank() - 1, weight.block);
+        weight.offsets.valid()
+            ? WithOffsets(b, weight, dtype)
+            : ops::BuildDequantizeLinear(b, b.Constant(weight.values), b.Constant(weight.scales),
+                                         nullptr, dtype, weight.values.rank() - 1, weight.block);
     WEFT_RETURN_IF_ERROR(b.status());
     graph_.input(input)->ReplaceAllUsesWith(made);
     replaced_.insert(input);
     ++result_.quantized;
     return absl::OkStatus();
+  }
+
+  // Groups along a dim of their own are multiplied and added to, and then joined.
+  static Value* WithOffsets(Builder& b, const GgufWeight& weight, DType dtype) {
+    std::vector<int64_t> heads(weight.scales.dims().begin(), weight.scales.dims().end());
+    std::vector<int64_t> dims = heads, shape(dims.size(), 1);
+    heads.push_back(1);
+    dims.push_back(weight.block);
+    shape.push_back(-1);
+    Value* made = ops::BuildDequantizeLinear(b, b.Constant(weight.values.Reshaped(dims)),
+                                             b.Constant(weight.scales.Reshaped(heads)), nullptr,
+                                             DType::kF32, 1, 0, shape);
+    made = b.Op(ops::add, {made, b.Constant(weight.offsets.Reshaped(heads))});
+    if (dtype != DType::kF32) made = b.Op(ops::convert, {made}, {{"dtype", dtype}});
+    return b.Op(ops::reshape, {made}, {{"size", ToSymInts(weight.values.dims())}});
   }
 
   void DropReplaced() {

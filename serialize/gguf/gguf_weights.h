@@ -37,10 +37,10 @@ struct LoadedWeights {
 
 // Gives the inputs of @main that have the names of tensors, or those that the first row which fits
 // gives, their values. Floats become initial values in the input's dtype. Blocks become a
-// dequantize_linear of constants that takes the input's place, so that products with them run on
-// the numbers. Errors: another shape, dtypes that are not floats, types of tensors that are not
-// read, a row that fits no tensor or that names a parameter the module lacks, and two tensors for
-// one parameter. A file without any parameter is one, too.
+// dequantize_linear of constants, and an add of their offsets, that take the input's place, so that
+// products with them run on the numbers. Errors: another shape, dtypes that are not floats, types
+// of tensors that are not read, a row that fits no tensor or that names a parameter the module
+// lacks, and two tensors for one parameter. A file without any parameter is one, too.
 absl::StatusOr<LoadedWeights> SetWeights(const GgufFile& file, const std::vector<WeightName>& names,
                                          Module& module);
 

@@ -143,6 +143,8 @@ FIRST_TESTS = {
     "backends/cpu/library/depthwise": [["//tests/backends/cpu:finished_products_avx2_test"]],
     "backends/cpu/library/library_observe": [["//tests/backends/cpu:observe_test"]],
     "passes/fold_batch_norm": [["//tests/golden:golden_test"]],
+    "passes/train_batch_norm": [["//tests/golden:golden_test"]],
+    "serialize/gguf": [["//tests/serialize/gguf:gguf_test"]],
     "backends/cpu/library/byte_": [
         ["//tests/backends/cpu:byte_pooling_avx2_test"],
         ["//tests/backends/cpu:byte_products_avx2_test"],

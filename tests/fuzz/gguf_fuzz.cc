@@ -22,6 +22,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     WEFT_CHECK(weight->values.dims() == tensor.dims);
     weight->values.Fingerprint();
     weight->scales.Fingerprint();
+    weight->offsets.Fingerprint();
   }
   return 0;
 }

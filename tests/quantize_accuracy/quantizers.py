@@ -273,6 +273,9 @@ def methods():
     rows.append(('static', 'ort i8 symmetric MinMax', ort_static('MinMax', True)))
     rows.append(('static', 'torchao x86', torchao_x86(False)))
     rows.append(('dynamic', 'weft dynamic', weft('dynamic')))
+    for flags in (('--smooth',), ('--gptq',), ('--smooth', '--gptq')):
+        rows.append(('dynamic', f'weft dynamic {" ".join(flags)}',
+                     weft('dynamic', *flags)))
     rows.append(('dynamic', 'ort dynamic', ort_dynamic))
     rows.append(('dynamic', 'torchao x86 dynamic', torchao_x86(True)))
     for policy in ('mxfp4', 'mxfp8'):

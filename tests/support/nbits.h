@@ -21,13 +21,19 @@ struct NbitsMatrix {
   std::vector<int> numbers;      // [columns, depth]
   std::vector<int> zero_points;  // [columns, groups]
   std::vector<double> scales;    // [columns, groups]
+  // [columns, groups]: zero points that are floats, or are added to number * scale; empty: none.
+  std::vector<double> floats;
+  bool offset = false;
 
   int64_t groups() const { return (depth + group - 1) / group; }
 
   double At(int64_t column, int64_t k) const {
     const int64_t at = column * groups() + k / group;
+    const int number = numbers[column * depth + k];
+    if (offset) return number * scales[at] + floats[at];
+    if (!floats.empty()) return (number - floats[at]) * scales[at];
     const int zero = has_zero_points ? zero_points[at] : 1 << (bits - 1);
-    return (numbers[column * depth + k] - zero) * scales[at];
+    return (number - zero) * scales[at];
   }
 
   // Numbers side by side in `bytes` bytes a row, the first one in the low bits; bits behind the
@@ -52,7 +58,9 @@ struct NbitsMatrix {
     const int64_t bytes = group * bits / 8;
     return Packed(numbers, depth, groups() * bytes, {columns, groups(), bytes});
   }
-  HostTensor ZeroPoint() const {
+  // Floats are of the dtype of the scales.
+  HostTensor ZeroPoint(DType dtype = DType::kF32) const {
+    if (!floats.empty()) return HostTensor::FromDoubles(dtype, {columns, groups()}, floats);
     const int64_t bytes = (groups() * bits + 7) / 8;
     return Packed(zero_points, groups(), bytes, {columns, bytes});
   }
@@ -105,6 +113,16 @@ inline NbitsMatrix MakeNbits(int bits, int64_t columns, int64_t depth, int64_t g
     m.zero_points.push_back(random.Next(0, most));
     m.scales.push_back(std::ldexp(1.0, random.Next(-2, 0)));
   }
+  return m;
+}
+
+// The same with zero points between two numbers, or with offsets.
+inline NbitsMatrix MakeFloatNbits(int bits, int64_t columns, int64_t depth, int64_t group,
+                                  bool offset, uint32_t seed = 1) {
+  NbitsMatrix m = MakeNbits(bits, columns, depth, group, true, seed);
+  NbitsRandom random(seed + 1);
+  for (int64_t i = 0; i < columns * m.groups(); ++i) m.floats.push_back(random.Next(-31, 31) * 0.5);
+  m.offset = offset;
   return m;
 }
 

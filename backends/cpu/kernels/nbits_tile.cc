@@ -63,14 +63,34 @@ inline Vec Number(Ints words, int i, const Zeros<kBits>& zeros) {
   return (Vec)((words & MaskOf<kBits>(i)) | PowerOf<kBits>(i)) - zeros.at[i];
 }
 
+// What is done to the numbers of a group, and to their sums.
+template <bool kFloats>
+struct Scales {
+  Scales(const NbitsFormat&, const Group& group) : of_sum(LoadVec(group.scales)) {}
+  Vec operator()(Vec number) const { return number; }
+  Vec of_sum;
+};
+template <>
+struct Scales<true> {
+  Scales(const NbitsFormat& f, const Group& group) {
+    const Vec scale = LoadVec(group.scales), zero = LoadVec(group.scales + kLanes);
+    const bool adds = f.zeros == NbitsZeros::kOffsets;
+    factor = adds ? scale : Splat(1.0f);
+    addend = adds ? zero : -zero;
+    of_sum = adds ? Splat(1.0f) : scale;
+  }
+  Vec operator()(Vec number) const { return Fma(number, factor, addend); }
+  Vec factor, addend, of_sum;
+};
+
 // Walks over the groups of a block.
 class Groups {
  public:
   Groups(const NbitsFormat& f, const uint8_t* block)
-      : group_bytes_((1 + f.words) * kLanes * 4), zero_step_(f.zero_step) {
+      : group_bytes_((f.heads + f.words) * kLanes * 4), zero_step_(f.zero_step) {
     group_.zeros = block;
     group_.scales = reinterpret_cast<const float*>(block + f.zero_bytes);
-    group_.words = block + f.zero_bytes + kLanes * 4;
+    group_.words = block + f.zero_bytes + f.heads * kLanes * 4;
   }
   Group At(int64_t g) const {
     Group group = group_;
@@ -94,10 +114,10 @@ constexpr int kChains = kRows == 1 ? 4 : 2;
 
 constexpr int64_t kAhead = 3584;  // Bytes between a word that is read and the one prefetched.
 
-// The sums of one group, before the scale.
-template <int kBits, int kRows>
-inline void SumGroup(const Group& group, int64_t words, const float* x, int64_t x_row,
-                     Vec (&sums)[kRows]) {
+// The sums of one group, before the scale of sums.
+template <int kBits, int kRows, bool kFloats>
+inline void SumGroup(const Group& group, const Scales<kFloats>& scales, int64_t words,
+                     const float* x, int64_t x_row, Vec (&sums)[kRows]) {
   constexpr int chains = kChains<kBits, kRows>;
   const Zeros<kBits> zeros(group.zeros);
   Vec acc[kRows][chains] = {};
@@ -107,7 +127,7 @@ inline void SumGroup(const Group& group, int64_t words, const float* x, int64_t 
     Ints word = LoadWord(from);
     for (int half = 0; half < 2; ++half) {
       for (int i = 0; i < kHalf<kBits>; ++i) {
-        const Vec number = Number<kBits>(word, i, zeros);
+        const Vec number = scales(Number<kBits>(word, i, zeros));
         const int k = half * kHalf<kBits> + i;
         for (int r = 0; r < kRows; ++r) {
           acc[r][k % chains] = Fma(Splat(x[r * x_row + k]), number, acc[r][k % chains]);
@@ -124,7 +144,7 @@ inline void SumGroup(const Group& group, int64_t words, const float* x, int64_t 
   }
 }
 
-template <int kBits, int kRows>
+template <int kBits, int kRows, bool kFloats>
 void RunBlock(const NbitsFormat& f, const NbitsRows& p, const uint8_t* block, int64_t column) {
   constexpr int64_t per = kPerWord<kBits>;
   const Groups groups(f, block);
@@ -134,9 +154,10 @@ void RunBlock(const NbitsFormat& f, const NbitsRows& p, const uint8_t* block, in
     const Group group = groups.At(g);
     const int64_t weights = Least(f.group, f.depth - g * f.group);
     Vec sums[kRows];
-    SumGroup<kBits, kRows>(group, (weights + per - 1) / per, p.x + g * p.x_group, p.x_row, sums);
-    const Vec scale = LoadVec(group.scales);
-    for (int r = 0; r < kRows; ++r) total[r] = Fma(sums[r], scale, total[r]);
+    const Scales<kFloats> scales(f, group);
+    SumGroup<kBits, kRows, kFloats>(group, scales, (weights + per - 1) / per, p.x + g * p.x_group,
+                                    p.x_row, sums);
+    for (int r = 0; r < kRows; ++r) total[r] = Fma(sums[r], scales.of_sum, total[r]);
   }
   const int64_t columns = Least(kLanes, p.columns - column);
   for (int r = 0; r < kRows; ++r) {
@@ -145,7 +166,7 @@ void RunBlock(const NbitsFormat& f, const NbitsRows& p, const uint8_t* block, in
 }
 
 // The same for one row and two neighbouring blocks, which share its elements.
-template <int kBits>
+template <int kBits, bool kFloats>
 void RunTwoBlocks(const NbitsFormat& f, const NbitsRows& p, const uint8_t* block, int64_t column) {
   constexpr int kBlocks = 2;
   constexpr int kParts = 2;  // Sums of a block that are independent of one another.
@@ -163,6 +184,7 @@ void RunTwoBlocks(const NbitsFormat& f, const NbitsRows& p, const uint8_t* block
     if (f.zero_step != 0) {
       for (int b = 0; b < kBlocks; ++b) zeros[b] = Zeros<kBits>(group[b].zeros);
     }
+    const Scales<kFloats> scales[kBlocks] = {{f, group[0]}, {f, group[1]}};
     Vec acc[kBlocks][kParts] = {};
     const float* x = p.x + g * p.x_group;
     for (int64_t w = 0; w < words; ++w, x += per) {
@@ -176,13 +198,13 @@ void RunTwoBlocks(const NbitsFormat& f, const NbitsRows& p, const uint8_t* block
         const Vec with = Splat(x[k]);
         for (int b = 0; b < kBlocks; ++b) {
           if (k == kHalf<kBits>) word[b] = word[b] >> 16;
-          const Vec number = Number<kBits>(word[b], k % kHalf<kBits>, zeros[b]);
+          const Vec number = scales[b](Number<kBits>(word[b], k % kHalf<kBits>, zeros[b]));
           acc[b][k % kParts] = Fma(with, number, acc[b][k % kParts]);
         }
       }
     }
     for (int b = 0; b < kBlocks; ++b) {
-      total[b] = Fma(acc[b][0] + acc[b][1], LoadVec(group[b].scales), total[b]);
+      total[b] = Fma(acc[b][0] + acc[b][1], scales[b].of_sum, total[b]);
     }
   }
   for (int b = 0; b < kBlocks; ++b) {
@@ -191,32 +213,33 @@ void RunTwoBlocks(const NbitsFormat& f, const NbitsRows& p, const uint8_t* block
   }
 }
 
-template <int kBits, int kRows>
+template <int kBits, int kRows, bool kFloats>
 void RunBlocks(const NbitsFormat& f, const NbitsRows& p) {
   const uint8_t* block = p.block;
   int64_t column = 0;
   if constexpr (kRows == 1) {
     for (; column + kLanes < p.columns; column += 2 * kLanes, block += 2 * f.block_bytes) {
-      RunTwoBlocks<kBits>(f, p, block, column);
+      RunTwoBlocks<kBits, kFloats>(f, p, block, column);
     }
   }
   for (; column < p.columns; column += kLanes) {
-    RunBlock<kBits, kRows>(f, p, block, column);
+    RunBlock<kBits, kRows, kFloats>(f, p, block, column);
     block += f.block_bytes;
   }
 }
 
 template <int kBits>
 void RunBits(const NbitsFormat& f, const NbitsRows& p) {
+  if (f.zeros != NbitsZeros::kNumbers) return RunBlocks<kBits, 1, true>(f, p);
   switch (p.rows) {
     case 1:
-      return RunBlocks<kBits, 1>(f, p);
+      return RunBlocks<kBits, 1, false>(f, p);
     case 2:
-      return RunBlocks<kBits, 2>(f, p);
+      return RunBlocks<kBits, 2, false>(f, p);
     case 3:
-      return RunBlocks<kBits, 3>(f, p);
+      return RunBlocks<kBits, 3, false>(f, p);
     default:
-      return RunBlocks<kBits, 4>(f, p);
+      return RunBlocks<kBits, 4, false>(f, p);
   }
 }
 
@@ -227,18 +250,18 @@ void Run(const NbitsFormat& f, const NbitsRows& p) {
 // --- Many rows -----------------------------------------------------------------------
 
 // Weights of one group: `count` of them from the first one of `words` on.
-template <int kBits>
-void UnpackGroup(const Group& group, const uint8_t* words, int64_t count, int64_t width,
-                 float* out) {
+template <int kBits, bool kFloats>
+void UnpackGroup(const Group& group, const Scales<kFloats>& scales, const uint8_t* words,
+                 int64_t count, int64_t width, float* out) {
   constexpr int64_t per = kPerWord<kBits>;
   const Zeros<kBits> zeros(group.zeros);
-  const Vec scale = LoadVec(group.scales);
   for (; count > 0; count -= per) {
     Ints word = LoadWord(words);
     for (int half = 0; half < 2; ++half) {
       for (int i = 0; i < kHalf<kBits>; ++i) {
         const int k = half * kHalf<kBits> + i;
-        if (k < count) StoreVec(out + k * width, Number<kBits>(word, i, zeros) * scale);
+        const Vec number = scales(Number<kBits>(word, i, zeros));
+        if (k < count) StoreVec(out + k * width, number * scales.of_sum);
       }
       word = word >> 16;
     }
@@ -247,7 +270,7 @@ void UnpackGroup(const Group& group, const uint8_t* words, int64_t count, int64_
   }
 }
 
-template <int kBits>
+template <int kBits, bool kFloats>
 void UnpackBits(const NbitsFormat& f, const NbitsUnpack& u) {
   const int64_t width = u.vectors * kLanes;
   for (int v = 0; v < u.vectors; ++v) {
@@ -256,7 +279,8 @@ void UnpackBits(const NbitsFormat& f, const NbitsUnpack& u) {
       const int64_t inside = k % f.group;
       const int64_t count = Least(f.group - inside, u.to - k);
       const Group group = groups.At(k / f.group);
-      UnpackGroup<kBits>(group, group.words + inside / kPerWord<kBits> * kLanes * 4, count, width,
+      UnpackGroup<kBits>(group, Scales<kFloats>(f, group),
+                         group.words + inside / kPerWord<kBits> * kLanes * 4, count, width,
                          u.out + (k - u.from) * width + v * kLanes);
       k += count;
     }
@@ -264,7 +288,10 @@ void UnpackBits(const NbitsFormat& f, const NbitsUnpack& u) {
 }
 
 void Unpack(const NbitsFormat& f, const NbitsUnpack& u) {
-  return f.bits == 4 ? UnpackBits<4>(f, u) : UnpackBits<8>(f, u);
+  if (f.zeros == NbitsZeros::kNumbers) {
+    return f.bits == 4 ? UnpackBits<4, false>(f, u) : UnpackBits<8, false>(f, u);
+  }
+  return f.bits == 4 ? UnpackBits<4, true>(f, u) : UnpackBits<8, true>(f, u);
 }
 
 }  // namespace

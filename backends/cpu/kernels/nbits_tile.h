@@ -4,8 +4,9 @@
 // A few rows are limited by memory, so their weights are unpacked in registers and never stored.
 // For many rows, weights are unpacked once to a panel of gemm_tile.h.
 //
-// A weight is (number - zero point) * scale. The difference is exact; `run` multiplies the sum of a
-// group by the scale, `unpack` rounds the weight, as dequantize_linear does.
+// A weight is (number - zero point) * scale, or number * scale + offset. The difference is exact,
+// or rounded where zero points are floats; `run` multiplies the sum of a group by the scale,
+// `unpack` rounds the weight, as dequantize_linear does. With offsets both round the weight.
 #ifndef WEFT_BACKENDS_CPU_KERNELS_NBITS_TILE_H_
 #define WEFT_BACKENDS_CPU_KERNELS_NBITS_TILE_H_
 
@@ -13,8 +14,16 @@
 
 namespace weft::cpu {
 
+// What the zero points of weights are.
+enum class NbitsZeros {
+  kNumbers,
+  kFloats,
+  kOffsets,  // Floats that are added to number * scale.
+};
+
 // Weights packed by blocks of `lanes` columns. A block has the zero points, u8[groups, lanes], or
-// those of one group for all, then for each group f32 scales [lanes] and words [words, lanes]. A
+// those of one group for all, then for each group f32 scales [lanes], f32 zero points or offsets
+// [lanes] where these are floats (the ones before are 0 then), and words [words, lanes]. A
 // word of 32 bits is 32 / bits neighbouring weights of a column, the first one in the low bits. The
 // last word of a group may have other bits behind the last weight.
 struct NbitsFormat {
@@ -22,13 +31,15 @@ struct NbitsFormat {
   int64_t depth = 0;  // Weights of a column.
   int64_t group = 0;
   int64_t groups = 0;
+  NbitsZeros zeros = NbitsZeros::kNumbers;
+  int64_t heads = 1;       // Vectors before the words of a group.
   int64_t words = 0;       // Words of a group, as many in the last one.
   int64_t zero_step = 0;   // Bytes from group to group of the zero points; 0: all are equal.
   int64_t zero_bytes = 0;  // Bytes of the zero points of a block.
   int64_t block_bytes = 0;
 };
 
-// Most rows that one call of `run` takes.
+// Most rows that one call of `run` takes; one where zero points are floats.
 inline constexpr int kMostNbitsRows = 4;
 
 // Results of some rows and all columns of some blocks.

@@ -273,8 +273,8 @@ RunView InnerView(const RunView& view, CopyLayout layout) {
 
 // True if the routine reads constants of any float dtype there.
 bool ReadsNarrow(const LibraryStep& step, size_t arg) {
-  constexpr size_t kScale = 2;
-  return step.op == RoutineOp::kMatmulNbits && arg == kScale;
+  constexpr size_t kScale = 2, kZeroPoint = 3;
+  return step.op == RoutineOp::kMatmulNbits && (arg == kScale || arg == kZeroPoint);
 }
 
 bool IsCopied(const RunView& view, CopyLayout layout) {

@@ -35,7 +35,8 @@ bool HasSizes(const LibraryStep& step, const NbitsShape& s) {
   return IsFloatOfScales(s.scale) &&
          HasDims(step.args[kWeight], DType::kU8, {s.columns, s.groups(), s.group_bytes()}) &&
          HasDims(step.args[kScale], s.scale, {s.columns, s.groups()}) &&
-         (!zero.present() || HasDims(zero, DType::kU8, {s.columns, s.zero_row()})) &&
+         (!zero.present() || HasDims(zero, s.has_floats() ? s.scale : DType::kU8,
+                                     {s.columns, s.has_floats() ? s.groups() : s.zero_row()})) &&
          (!bias.present() || HasDims(bias, DType::kF32, {s.columns}));
 }
 
@@ -69,6 +70,11 @@ absl::StatusOr<NbitsShape> ShapeOf(const LibraryStep& step) {
   shape.columns = step.args[kWeight].dims[0];
   shape.rows = step.args[0].numel() / shape.depth;
   shape.has_zero_points = step.args[kZeroPoint].present();
+  if (shape.has_zero_points && step.args[kZeroPoint].dtype != DType::kU8) {
+    shape.zeros = attrs.offset() ? NbitsZeros::kOffsets : NbitsZeros::kFloats;
+  } else if (attrs.offset()) {
+    return absl::UnimplementedError("offsets that are no floats");
+  }
   shape.has_bias = step.args[kBias].present();
   shape.scale = step.args[kScale].dtype;
   std::vector<int64_t> result = step.args[0].dims;
@@ -100,7 +106,8 @@ LibraryCallOr MakeNbitsCall(const LibraryStep& step, const LibraryContext& conte
   const std::vector<int64_t>& keys = step.constant_keys;
   auto packed = context.panels->GetPacked(
       {kNbitsKey, keys[kWeight], keys[kScale], shape.has_zero_points ? keys[kZeroPoint] : -1,
-       shape.bits, shape.group, shape.depth, shape.columns, lanes},
+       shape.bits, shape.group, shape.depth, shape.columns, lanes,
+       static_cast<int64_t>(shape.zeros)},
       NbitsBytes(shape, format, lanes) / 4, [&](float* to) {
         PackNbits(shape, format, lanes,
                   {step.constants[kWeight], step.constants[kScale], step.constants[kZeroPoint]},

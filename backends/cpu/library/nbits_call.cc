@@ -35,7 +35,12 @@ int64_t PaddedGroup(const NbitsShape& shape) {
   return AlignUp<int64_t>(std::min(shape.group, shape.depth), 32 / shape.bits);
 }
 
-float ScaleAt(DType dtype, const void* from, int64_t i) {
+// Bytes of a group of a block.
+int64_t GroupBytes(const NbitsFormat& format, int64_t lanes) {
+  return (format.heads + format.words) * lanes * kWordBytes;
+}
+
+float FloatAt(DType dtype, const void* from, int64_t i) {
   if (dtype == DType::kF32) return static_cast<const float*>(from)[i];
   return static_cast<float>(DecodeFloat(dtype, static_cast<const uint16_t*>(from)[i]));
 }
@@ -49,21 +54,25 @@ void PackBlock(const NbitsShape& shape, const NbitsFormat& format, int64_t lanes
                const NbitsSource& from, uint8_t* to) {
   std::memset(to, 0, format.block_bytes);
   if (!shape.has_zero_points) std::memset(to, 1 << (shape.bits - 1), lanes);
+  const bool numbers = shape.has_zero_points && !shape.has_floats();
   const int64_t columns = std::min(lanes, shape.columns - first);
   for (int64_t j = 0; j < columns; ++j) {
     const int64_t column = first + j;
     const uint8_t* zeros = static_cast<const uint8_t*>(from.zero_points);
-    if (shape.has_zero_points) zeros += column * shape.zero_row();
+    if (numbers) zeros += column * shape.zero_row();
     for (int64_t g = 0; g < format.groups; ++g) {
-      if (shape.has_zero_points) to[g * lanes + j] = ZeroPointAt(shape, zeros, g);
-      uint8_t* group = to + format.zero_bytes + g * (1 + format.words) * lanes * kWordBytes;
-      const float scale = ScaleAt(shape.scale, from.scale, column * format.groups + g);
-      std::memcpy(group + j * kWordBytes, &scale, sizeof scale);
+      if (numbers) to[g * lanes + j] = ZeroPointAt(shape, zeros, g);
+      uint8_t* group = to + format.zero_bytes + g * GroupBytes(format, lanes);
+      const void* heads[] = {from.scale, from.zero_points};
+      for (int64_t i = 0; i < format.heads; ++i) {
+        const float head = FloatAt(shape.scale, heads[i], column * format.groups + g);
+        std::memcpy(group + (i * lanes + j) * kWordBytes, &head, sizeof head);
+      }
       const uint8_t* bytes = static_cast<const uint8_t*>(from.weight) +
                              (column * format.groups + g) * shape.group_bytes();
       for (int64_t w = 0; w < format.words; ++w) {
         const int64_t left = shape.group_bytes() - w * kWordBytes;
-        std::memcpy(group + ((1 + w) * lanes + j) * kWordBytes, bytes + w * kWordBytes,
+        std::memcpy(group + ((format.heads + w) * lanes + j) * kWordBytes, bytes + w * kWordBytes,
                     std::min(kWordBytes, left));
       }
     }
@@ -81,7 +90,7 @@ class NbitsCall : public LibraryCall {
         lanes_(tables.nbits.lanes),
         format_(NbitsFormatOf(shape, lanes_)),
         blocks_((shape.columns + lanes_ - 1) / lanes_),
-        direct_(shape.rows <= kMostNbitsRows) {
+        direct_(shape.rows <= (shape.has_floats() ? 1 : kMostNbitsRows)) {
     const int64_t padded = PaddedGroup(shape);
     const bool whole = shape.group % (32 / shape.bits) == 0 && shape.depth % (32 / shape.bits) == 0;
     if (packed_ == nullptr) packed_bytes_ = NbitsBytes(shape, format_, lanes_);
@@ -261,11 +270,14 @@ NbitsFormat NbitsFormatOf(const NbitsShape& shape, int64_t lanes) {
   format.group = shape.group;
   format.groups = shape.groups();
   format.words = PaddedGroup(shape) * shape.bits / 32;
-  format.zero_step = shape.has_zero_points ? lanes : 0;
-  const int64_t zeros = shape.has_zero_points ? format.groups * lanes : lanes;
+  format.zeros = shape.zeros;
+  format.heads = shape.has_floats() ? 2 : 1;
+  const bool numbers = shape.has_zero_points && !shape.has_floats();
+  format.zero_step = numbers ? lanes : 0;
+  const int64_t zeros = numbers ? format.groups * lanes : lanes;
   format.zero_bytes = AlignUp(zeros, kCacheLine);
-  const int64_t groups = format.groups * (1 + format.words) * lanes * kWordBytes;
-  format.block_bytes = format.zero_bytes + AlignUp(groups, kCacheLine);
+  format.block_bytes =
+      format.zero_bytes + AlignUp(format.groups * GroupBytes(format, lanes), kCacheLine);
   return format;
 }
 

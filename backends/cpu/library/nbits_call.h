@@ -23,12 +23,14 @@ struct NbitsShape {
   int64_t x_row = 0;
   int64_t y_row = 0;
   bool has_zero_points = false;
+  NbitsZeros zeros = NbitsZeros::kNumbers;
   bool has_bias = false;
   DType scale = DType::kF32;
 
   int64_t groups() const { return (depth + group - 1) / group; }
+  bool has_floats() const { return zeros != NbitsZeros::kNumbers; }
   int64_t group_bytes() const { return group * bits / 8; }
-  // Bytes of a row of zero points.
+  // Bytes of a row of zero points that are numbers.
   int64_t zero_row() const { return (groups() * bits + 7) / 8; }
 };
 

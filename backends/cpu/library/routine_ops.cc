@@ -24,6 +24,7 @@ constexpr ReadAttr kConvolutionAttrs[] = {
 constexpr ReadAttr kNbitsAttrs[] = {
     {"group_size", AttrKind::kInt},
     {"bits", AttrKind::kInt},
+    {"offset", AttrKind::kBool, /*optional=*/true},
 };
 constexpr ReadAttr kAttentionAttrs[] = {
     {"is_causal", AttrKind::kBool},
@@ -177,7 +178,7 @@ absl::Status CheckRoutineOp(RoutineOp op, const OpSchema* schema, const AttrList
   if (info.own.has_value()) reads.push_back(*info.own);
   for (const ReadAttr& read : reads) {
     const int i = schema->FindAttr(read.name);
-    const bool absent = i >= 0 && read.optional && !(*attrs)[i].present();
+    const bool absent = read.optional && (i < 0 || !(*attrs)[i].present());
     const bool fits = i >= 0 && (*attrs)[i].Matches(read.kind) && IsConstant((*attrs)[i]);
     if (!fits && !absent) {
       return absl::UnimplementedError(
@@ -187,6 +188,9 @@ absl::Status CheckRoutineOp(RoutineOp op, const OpSchema* schema, const AttrList
   return absl::OkStatus();
 }
 
+bool RoutineAttrs::Has(absl::string_view name) const {
+  return schema_->FindAttr(name) >= 0 && Attrs(schema_, attrs_).Has(name);
+}
 bool RoutineAttrs::Bool(absl::string_view name) const { return Attrs(schema_, attrs_).Bool(name); }
 int64_t RoutineAttrs::Int(absl::string_view name) const { return Attrs(schema_, attrs_).Int(name); }
 DType RoutineAttrs::Dtype(absl::string_view name) const {

@@ -68,6 +68,7 @@ class RoutineAttrs {
   RoutineAttrs(const OpSchema* schema, const AttrList* attrs) : schema_(schema), attrs_(attrs) {}
 
  protected:
+  bool Has(absl::string_view name) const;
   bool Bool(absl::string_view name) const;
   int64_t Int(absl::string_view name) const;
   DType Dtype(absl::string_view name) const;
@@ -104,6 +105,8 @@ class NbitsAttrs : public RoutineAttrs {
   using RoutineAttrs::RoutineAttrs;
   int64_t group_size() const { return Int("group_size"); }
   int64_t bits() const { return Int("bits"); }
+  // Files of older versions lack it.
+  bool offset() const { return Has("offset") && Bool("offset"); }
 };
 
 class AttentionAttrs : public RoutineAttrs {

@@ -29,11 +29,24 @@ absl::Status CheckProductFloat(const OpArgs& args, int i) {
                  DTypeName(args.type(i).dtype()));
 }
 
+// Whether zero points are floats, which are not packed.
+bool HasFloatZeroPoint(const OpArgs& args) {
+  return args.has(kZeroPoint) && IsFloat(args.type(kZeroPoint).dtype());
+}
+
+absl::Status CheckZeroPoint(const OpArgs& args) {
+  const bool floats = HasFloatZeroPoint(args);
+  if (args.attrs().Bool("offset") && !floats) {
+    return Invalid("zero_point must be of floats where it is an offset");
+  }
+  return CheckDType(args, kZeroPoint, floats ? args.type(kScale).dtype() : DType::kU8);
+}
+
 absl::Status Verify(const OpArgs& args) {
   WEFT_RETURN_IF_ERROR(CheckProductFloat(args, 0));
   WEFT_RETURN_IF_ERROR(CheckDType(args, kWeight, DType::kU8));
   WEFT_RETURN_IF_ERROR(CheckProductFloat(args, kScale));
-  WEFT_RETURN_IF_ERROR(CheckDType(args, kZeroPoint, DType::kU8));
+  WEFT_RETURN_IF_ERROR(CheckZeroPoint(args));
   WEFT_RETURN_IF_ERROR(CheckDType(args, kBias, args.type(0).dtype()));
   WEFT_RETURN_IF_ERROR(CheckRankAtLeast(args, 0, 1));
   WEFT_RETURN_IF_ERROR(CheckRank(args, kWeight, 3));
@@ -64,8 +77,10 @@ absl::StatusOr<Types> Infer(const OpArgs& args) {
   if (args.has(kZeroPoint)) {
     const Type zero = args.type(kZeroPoint);
     WEFT_RETURN_IF_ERROR(CheckEqualSizes(args, zero.dim(0), columns, "zero_point and weight"));
-    WEFT_RETURN_IF_ERROR(CheckEqualSizes(args, zero.dim(1), CeilDiv(groups * bits, 8),
-                                         "the bytes of a row of zero_point"));
+    const bool floats = HasFloatZeroPoint(args);
+    WEFT_RETURN_IF_ERROR(
+        CheckEqualSizes(args, zero.dim(1), floats ? groups : CeilDiv(groups * bits, 8),
+                        floats ? "the groups of zero_point" : "the bytes of a row of zero_point"));
   }
   if (args.has(kBias)) {
     WEFT_RETURN_IF_ERROR(
@@ -87,25 +102,43 @@ Value* Unpacked(Builder& b, Value* v, int64_t bits, SymInt rows, SymInt numbers)
   return Reshape(b, v, {rows, numbers});
 }
 
+// The zero points as an operand of dequantize_linear; null for offsets.
+Value* ZeroPoints(Builder& b, const OpArgs& args) {
+  const int64_t bits = args.attrs().Int("bits");
+  const SymInt columns = args.type(kWeight).dim(0);
+  const SymInt groups = args.type(kWeight).dim(1);
+  if (args.attrs().Bool("offset")) return nullptr;
+  if (HasFloatZeroPoint(args)) return args.operand(kZeroPoint);
+  if (args.has(kZeroPoint)) {
+    const SymInt numbers = args.type(kZeroPoint).dim(1) * (8 / bits);
+    Value* zero = Unpacked(b, args.operand(kZeroPoint), bits, columns, numbers);
+    return Slice(b, zero, 1, 0, groups);
+  }
+  Value* middle = b.Constant(HostTensor::ScalarInt(DType::kU8, int64_t{1} << (bits - 1)));
+  return Expand(b, middle, {columns, groups});
+}
+
+// Adds each offset to the weights of its group.
+Value* AddOffsets(Builder& b, const OpArgs& args, Value* w) {
+  const SymInt columns = args.type(kWeight).dim(0);
+  const SymInt groups = args.type(kWeight).dim(1);
+  const int64_t group = args.attrs().Int("group_size");
+  Value* offset = Convert(b, args.operand(kZeroPoint), DType::kF32);
+  w = b.Op(add,
+           {Reshape(b, w, {columns, groups, group}), Reshape(b, offset, {columns, groups, 1})});
+  return Reshape(b, w, {columns, groups * group});
+}
+
 // Reassociating, as matmul: the sum is that of f32, for narrow floats too.
 std::vector<Value*> Decompose(Builder& b, const OpArgs& args) {
-  const int64_t bits = args.attrs().Int("bits");
   const int64_t group = args.attrs().Int("group_size");
   const Type weight = args.type(kWeight);
   const SymInt columns = weight.dim(0);
   const SymInt groups = weight.dim(1);
-  Value* q = Unpacked(b, args.operand(kWeight), bits, columns, groups * group);
-  Value* zero = nullptr;
-  if (args.has(kZeroPoint)) {
-    const SymInt numbers = args.type(kZeroPoint).dim(1) * (8 / bits);
-    zero = Unpacked(b, args.operand(kZeroPoint), bits, columns, numbers);
-    zero = Slice(b, zero, 1, 0, groups);
-  } else {
-    zero = b.Constant(HostTensor::ScalarInt(DType::kU8, int64_t{1} << (bits - 1)));
-    zero = Expand(b, zero, {columns, groups});
-  }
-  Value* w = b.Op(dequantize_linear, {q, args.operand(kScale), zero},
+  Value* q = Unpacked(b, args.operand(kWeight), args.attrs().Int("bits"), columns, groups * group);
+  Value* w = b.Op(dequantize_linear, {q, args.operand(kScale), ZeroPoints(b, args)},
                   {{"dtype", DType::kF32}, {"axis", 1}, {"block_size", group}});
+  if (args.attrs().Bool("offset")) w = AddOffsets(b, args, w);
   const SymInt depth = args.type(0).dims().back();
   if (groups * group != depth) w = Slice(b, w, 1, 0, depth);
   Value* y = b.Op(matmul, {Convert(b, args.operand(0), DType::kF32), Transpose(b, w)});
@@ -113,7 +146,7 @@ std::vector<Value*> Decompose(Builder& b, const OpArgs& args) {
   return {Convert(b, y, args.type(0).dtype())};
 }
 
-// The weights as doubles, which hold them exactly.
+// The weights as doubles, which hold them exactly, but for float zero points.
 class Weights {
  public:
   explicit Weights(EvalContext& c)
@@ -123,6 +156,11 @@ class Weights {
         weight_(c.in(kWeight).Contiguous()),
         scale_(Read<double>(c.in(kScale))) {
     if (!c.has(kZeroPoint)) return;
+    if (IsFloat(c.in(kZeroPoint).dtype())) {
+      float_zero_ = Read<double>(c.in(kZeroPoint));
+      offset_ = c.attrs().Bool("offset");
+      return;
+    }
     zero_ = c.in(kZeroPoint).Contiguous();
     zero_bytes_ = zero_.dim(1);
   }
@@ -130,12 +168,19 @@ class Weights {
   double At(int64_t column, int64_t k) const {
     const int64_t g = k / group_;
     const int64_t at = (column * groups_ + g) * group_ + k % group_;
-    const int64_t zero = zero_.valid() ? Number(zero_, column * zero_bytes_ * (8 / bits_) + g)
-                                       : int64_t{1} << (bits_ - 1);
-    return static_cast<double>(Number(weight_, at) - zero) * scale_[column * groups_ + g];
+    const auto number = static_cast<double>(Number(weight_, at));
+    const double scale = scale_[column * groups_ + g];
+    if (offset_) return number * scale + float_zero_[column * groups_ + g];
+    return (number - ZeroPoint(column, g)) * scale;
   }
 
  private:
+  double ZeroPoint(int64_t column, int64_t g) const {
+    if (!float_zero_.empty()) return float_zero_[column * groups_ + g];
+    return static_cast<double>(zero_.valid() ? Number(zero_, column * zero_bytes_ * (8 / bits_) + g)
+                                             : int64_t{1} << (bits_ - 1));
+  }
+
   // The number at `i`, the low bits of a byte first.
   int64_t Number(const HostTensor& packed, int64_t i) const {
     const uint8_t* bytes = packed.data<uint8_t>();
@@ -149,6 +194,8 @@ class Weights {
   const std::vector<double> scale_;
   HostTensor zero_;
   int64_t zero_bytes_ = 0;
+  std::vector<double> float_zero_;
+  bool offset_ = false;
 };
 
 absl::Status Eval(EvalContext& c) {
@@ -185,14 +232,16 @@ SymInt Flops(const FlopsArgs& args) {
 WEFT_DEFINE_OP(
     matmul_nbits,
     OpSpec("matmul_nbits(Tensor self, Tensor weight, Tensor scale, Tensor? zero_point, "
-           "Tensor? bias, int group_size, int bits=4) -> Tensor",
+           "Tensor? bias, int group_size, int bits=4, bool offset=False) -> Tensor",
            "self [..., K] times the transpose of weights [N, K] of 4 or 8 bits, plus bias [N]. A "
            "weight is (number - zero point) * scale; `group_size` weights of a row share both, and "
            "the last group of a row may be cut. weight is u8 [N, groups, group_size * bits / 8], "
            "the low bits of a byte first, with any bits behind the last weight; scale is "
            "[N, groups], zero_point u8 [N, groups * bits / 8 rounded up], packed alike, and "
-           "2^(bits - 1) where it is absent. The sum is not rounded to a narrow dtype before the "
-           "end. ONNX Runtime: com.microsoft MatMulNBits.")
+           "2^(bits - 1) where it is absent. zero_point may also be floats [N, groups] of scale's "
+           "dtype, which lie between two numbers; with `offset` they are added: number * scale + "
+           "zero_point. The sum is not rounded to a narrow dtype before the end. ONNX Runtime: "
+           "com.microsoft MatMulNBits.")
         .Verify(Verify)
         .Infer(Infer)
         .Decompose(Decompose)
@@ -207,6 +256,9 @@ matmul_nbits(f32[3, 40], u8[7, 3, 16]{0..255}, f32[7, 3]{0.1..0.3}, u8[7, 3]{0..
 matmul_nbits(f32[1, 33], u8[2, 1, 33]{0..255}, f16[2, 1]{0.1..0.3}, none, none, group_size=33, bits=8)
 matmul_nbits(f16[2, 32], u8[3, 2, 8]{0..255}, f16[3, 2]{0.1..0.3}, u8[3, 1]{0..255}, f16[3], group_size=16)
 matmul_nbits(bf16[2, 30], u8[3, 3, 5]{0..255}, f32[3, 3]{0.1..0.3}, none, bf16[3], group_size=10)
+matmul_nbits(f32[2, 41], u8[5, 3, 8]{0..255}, f32[5, 3]{0.1..0.3}, f32[5, 3]{5.5..9.5}, f32[5], group_size=16)
+matmul_nbits(f32[3, 40], u8[7, 3, 16]{0..255}, f32[7, 3]{0.1..0.3}, f32[7, 3]{-9..9}, none, group_size=16, bits=8, offset=true)
+matmul_nbits(f16[1, 40], u8[7, 2, 16]{0..255}, f16[7, 2]{0.1..0.3}, f16[7, 2]{-9..9}, f16[7], group_size=32, offset=true)
 matmul_nbits(f32[0, 16], u8[3, 1, 8], f32[3, 1], none, none, group_size=16)
 matmul_nbits(f32[2, 0], u8[3, 0, 8], f32[3, 0], u8[3, 0], f32[3], group_size=16)
 matmul_nbits(f32[2, 32], u8[3, 3, 8], f32[3, 2], none, none, group_size=16) ! "the groups of weight: 3 and 2 differ"
@@ -214,6 +266,9 @@ matmul_nbits(f32[2, 32], u8[3, 2, 4], f32[3, 2], none, none, group_size=16) ! "t
 matmul_nbits(f32[2, 32], u8[3, 2, 8], f32[3, 1], none, none, group_size=16) ! "the groups of scale: 1 and 2 differ"
 matmul_nbits(f32[2, 32], u8[3, 2, 8], f32[4, 2], none, none, group_size=16) ! "scale and weight: 4 and 3 differ"
 matmul_nbits(f32[2, 48], u8[3, 3, 8], f32[3, 3], u8[3, 3], none, group_size=16) ! "the bytes of a row of zero_point: 3 and 2 differ"
+matmul_nbits(f32[2, 48], u8[3, 3, 8], f32[3, 3], f32[3, 2], none, group_size=16) ! "the groups of zero_point: 2 and 3 differ"
+matmul_nbits(f32[2, 48], u8[3, 3, 8], f32[3, 3], f16[3, 3], none, group_size=16) ! "zero_point must have dtype f32"
+matmul_nbits(f32[2, 48], u8[3, 3, 8], f32[3, 3], u8[3, 2], none, group_size=16, offset=true) ! "zero_point must be of floats where it is an offset"
 matmul_nbits(f32[2, 32], u8[3, 2, 8], f32[3, 2], none, f32[2], group_size=16) ! "bias and weight: 2 and 3 differ"
 matmul_nbits(f32[2, 32], u8[3, 2, 8], f32[3, 2], none, f16[3], group_size=16) ! "bias must have dtype f32"
 matmul_nbits(f64[2, 32], u8[3, 2, 8], f64[3, 2], none, none, group_size=16) ! "self must be of f32, f16 or bf16, got f64"

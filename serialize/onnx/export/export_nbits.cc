@@ -56,6 +56,9 @@ bool IsPackable(const Weight& weight, DType dtype) {
   if (dtype != DType::kF32 && dtype != DType::kF16 && dtype != DType::kBF16) return false;
   // MatMulNBits has one dtype for the input, the scales and the result.
   if (view.dtype() != dtype || view.scale()->type().dtype() != dtype) return false;
+  const bool floats = view.zero_point() != nullptr && IsFloat(view.zero_point()->type().dtype());
+  // ONNX Runtime has them for 4 bits alone.
+  if (floats && q.dtype() != DType::kU4) return false;
   const bool known = LiteralOf(view.self()) != nullptr && LiteralOf(view.scale()) != nullptr;
   return known && (view.zero_point() == nullptr || LiteralOf(view.zero_point()) != nullptr);
 }
@@ -118,6 +121,10 @@ Packed PackWeight(const Weight& weight) {
   const int64_t offset = IsSignedInt(q.dtype()) ? middle : 0;
   p.weight = Pack(q, weight.rows, blocks * bytes, p.bits, offset).Reshaped({p.n, blocks, bytes});
   p.scale = RowsOfScales(*LiteralOf(view.scale()), weight.rows);
+  if (view.zero_point() != nullptr && IsFloat(view.zero_point()->type().dtype())) {
+    p.zero_point = RowsOfScales(*LiteralOf(view.zero_point()), weight.rows);
+    return p;
+  }
   const HostTensor zero = view.zero_point() != nullptr
                               ? *LiteralOf(view.zero_point())
                               : HostTensor(q.dtype(), LiteralOf(view.scale())->dims());
@@ -181,6 +188,10 @@ absl::Status ExportMatmulNbitsOp(NodeExport& e) {
     return NodeExport::Unsupported("a vector or symbolic sizes of weights");
   }
   if (k.value() == 0 || n.value() == 0) return NodeExport::Unsupported("weights without elements");
+  if (view.offset()) return NodeExport::Unsupported("offsets of weights");
+  if (view.bits() == 8 && view.zero_point() != nullptr && IsFloat(e.dtype(3))) {
+    return NodeExport::Unsupported("float zero points of weights of 8 bits");
+  }
   if (e.dtype(2) != e.dtype(0)) return NodeExport::Unsupported("scales of another dtype");
   Val zero = view.zero_point() != nullptr ? e.in(3) : nullptr;
   Val y =

@@ -85,10 +85,11 @@ bool IsFloatOfNbits(DType dtype) {
   return dtype == DType::kF32 || dtype == DType::kF16 || dtype == DType::kBF16;
 }
 
-// matmul_nbits packs weights and integer zero points alike.
+// matmul_nbits packs weights and integer zero points alike, and takes float ones of scale's dtype.
 bool IsNbits(NodeContext& c, const Packing& p) {
   return p.bits != 2 && IsFloatOfNbits(c.dtype(0)) && IsFloatOfNbits(c.dtype(2)) &&
-         (!c.has_input(3) || c.dtype(3) == DType::kU8) && (!c.has_input(5) || c.rank(5) == 1);
+         (!c.has_input(3) || c.dtype(3) == DType::kU8 || c.dtype(3) == c.dtype(2)) &&
+         (!c.has_input(5) || c.rank(5) == 1);
 }
 
 absl::Status Packed(NodeContext& c, const Packing& p) {
@@ -96,7 +97,10 @@ absl::Status Packed(NodeContext& c, const Packing& p) {
   Value* w = Reshape(c, c.in(1), {n, SymInt(p.blocks), SymInt(p.bytes)});
   Value* scale = Reshape(c, c.in(2), {n, SymInt(p.blocks)});
   Value* zero = nullptr;
-  if (c.has_input(3)) zero = Reshape(c, c.in(3), {n, SymInt((p.blocks * p.bits + 7) / 8)});
+  if (c.has_input(3)) {
+    const bool floats = IsFloat(c.dtype(3));
+    zero = Reshape(c, c.in(3), {n, SymInt(floats ? p.blocks : (p.blocks * p.bits + 7) / 8)});
+  }
   Value* bias = c.has_input(5) ? c.in(5) : nullptr;
   WEFT_RETURN_IF_ERROR(c.status());
   c.SetOutput(0, ops::BuildMatmulNbits(c, c.in(0), w, scale, zero, bias, p.block_size, p.bits));

@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
@@ -16,6 +15,7 @@
 #include "graph/ir/graph.h"
 #include "graph/ir/module.h"
 #include "graph/ir/node.h"
+#include "graph/ops/elementwise.h"
 #include "graph/ops/nn.h"
 #include "graph/ops/quant.h"
 #include "graph/tensor/tensor.h"
@@ -97,12 +97,11 @@ double SqnrDb(const std::vector<double>& exact, const std::vector<double>& other
   return 10 * std::log10(signal / noise);
 }
 
-// What the session has become of the observers' states.
+// What the session has become of the states: of observers, and of running statistics.
 void TakeStates(const Session& session, Module& module) {
   Graph& graph = *module.main();
-  for (int i = 0; i < graph.num_inputs(); ++i) {
+  for (const int i : graph.write_backs()) {
     InputInfo& info = graph.input_info(i);
-    if (!absl::StartsWith(info.name, "observer.")) continue;
     const HostTensor* state = session.state(info.name);
     ASSERT_NE(state, nullptr) << info.name;
     info.initial = module.constants().Add(state->Contiguous());
@@ -140,6 +139,54 @@ TEST(Train, TheQuantizedProgramComputesWhatTrainingDid) {
   EXPECT_EQ(train->main()->num_inputs(), 1);
   EXPECT_EQ(CountOf(*train, ops::choose_qparams), 0);
   EXPECT_GT(SqnrDb(converted, FirstOutput(*Open(*train), Batch(23))), 60);
+}
+
+// Batch norms have the statistics of the batch, and the running ones become these.
+TEST(Train, BatchNormsOfBatchesBecomeThoseOfInference) {
+  const auto train = Network();
+  Apply(
+      "default,fold_batch_norm{keep,admit=reassociating},fixpoint(canonicalize,cse,dce),"
+      "quantize_annotate{observer=min_max},"
+      "quantize_prepare{fake_quantize=true,admit=approximate},"
+      "train_batch_norm{momentum=0.5,admit=approximate}",
+      *train);
+  EXPECT_EQ(CountOf(*train, ops::batch_norm), 1);
+  EXPECT_GE(CountOf(*train, ops::fake_quantize), 4);
+  const auto session = Open(*train);
+  ASSERT_NE(session, nullptr);
+  std::vector<double> seen;
+  for (int i = 0; i < 30; ++i) seen = FirstOutput(*session, Batch(20));
+  TakeStates(*session, *train);
+
+  Apply(
+      "train_batch_norm{inverse,admit=approximate},dce,quantize_convert{admit=approximate},"
+      "fold_batch_norm{admit=reassociating},dce",
+      *train);
+  EXPECT_EQ(CountOf(*train, ops::batch_norm), 0);
+  EXPECT_EQ(CountOf(*train, ops::div), 0);
+  EXPECT_EQ(train->main()->num_inputs(), Network()->main()->num_inputs());
+  EXPECT_TRUE(train->main()->write_backs().empty());
+  // But for the variance without bias, of 144 elements.
+  EXPECT_GT(SqnrDb(seen, FirstOutput(*Open(*train), Batch(20))), 35);
+  EXPECT_LT(SqnrDb(seen, FirstOutput(*Open(*Network()), Batch(20))), 20);
+}
+
+// Without quantization, the program is the batch norm of a batch.
+TEST(Train, ScaledWeightsLeaveTheBatchNorm) {
+  const auto scaled = Network(), plain = Network();
+  Apply("fold_batch_norm{keep,admit=reassociating},train_batch_norm{admit=approximate}", *scaled);
+  Apply("train_batch_norm{admit=approximate}", *plain);
+  EXPECT_EQ(CountOf(*scaled, ops::div), CountOf(*plain, ops::div) + 1);
+  const auto one = Open(*scaled), other = Open(*plain);
+  for (const unsigned batch : {20, 21, 22}) {
+    EXPECT_GT(SqnrDb(FirstOutput(*other, Batch(batch)), FirstOutput(*one, Batch(batch))), 100);
+  }
+  for (const char* name : {"m", "v"}) {
+    const HostTensor* state = other->state(name);
+    ASSERT_NE(state, nullptr);
+    EXPECT_GT(SqnrDb(state->ReadDoubles(), one->state(name)->ReadDoubles()), 100);
+    EXPECT_NE(state->ReadDoubles(), Draw(8, -0.5, 0.5, 4));
+  }
 }
 
 TEST(Train, ThePipelineFoldsAndInserts) {

@@ -74,12 +74,12 @@ std::string TextOf(const NbitsMatrix& m, const Program& p) {
   const std::string result = p.after.empty() ? "%y" : "%r";
   return absl::StrCat("func @main(%x: ", p.x, ", %w: ", TypeText("u8", DimsOf(m.Weight())),
                       ", %s: ", TypeText(p.scale, {m.columns, m.groups()}),
-                      ", %z: ", TypeText("u8", DimsOf(m.ZeroPoint())),
+                      ", %z: ", TypeText(m.floats.empty() ? "u8" : p.scale, DimsOf(m.ZeroPoint())),
                       ", %b: ", TypeText(p.bias, {m.columns}),
                       p.operand.empty() ? "" : absl::StrCat(", %t: ", p.operand), ") {\n", p.before,
                       "\n %y = matmul_nbits(", a, ", %w, %s, ", m.has_zero_points ? "%z" : "none",
                       ", ", p.has_bias ? "%b" : "none", ", group_size=", m.group, ", bits=", m.bits,
-                      ")\n", p.after, "\n return ", result, "\n}");
+                      m.offset ? ", offset=true" : "", ")\n", p.after, "\n return ", result, "\n}");
 }
 
 class Runner {
@@ -88,7 +88,7 @@ class Runner {
     module_ = Parse(TextOf(m, p));
     const DType scale = module_->main()->input(2)->type().dtype();
     const DType bias = module_->main()->input(4)->type().dtype();
-    weights_ = {m.Weight(), m.Scale(scale), m.ZeroPoint(),
+    weights_ = {m.Weight(), m.Scale(scale), m.ZeroPoint(scale),
                 HostTensor::FromDoubles(bias, {m.columns}, SmallIntegers(m.columns, 9))};
     if (p.constant) {
       for (int i = 0; i < 4; ++i) MakeConstant(*module_->main(), i + 1, weights_[i]);
@@ -147,13 +147,16 @@ class Nbits : public testing::TestWithParam<Case> {
  protected:
   void ExpectExact(bool zeros, const Program& given, int threads) {
     const Case& c = GetParam();
-    const NbitsMatrix m = MakeNbits(c.bits, c.columns, c.depth, c.group, zeros);
+    ExpectExact(MakeNbits(c.bits, c.columns, c.depth, c.group, zeros), given, threads);
+  }
+  void ExpectExact(const NbitsMatrix& m, const Program& given, int threads) {
+    const Case& c = GetParam();
     Program program = given;
     program.x = absl::StrCat("f32[s0, ", c.depth, "]");
     Runner runner(m, program, threads);
     for (const int64_t rows : {1, 2, 3, 4, 5, 13, 100, 1}) {
-      SCOPED_TRACE(testing::Message()
-                   << rows << " rows, zero points " << zeros << ", " << threads << " threads");
+      SCOPED_TRACE(testing::Message() << rows << " rows, zero points " << m.has_zero_points << ", "
+                                      << threads << " threads");
       const std::vector<double> x = SmallIntegers(rows * c.depth, 3 + rows);
       const std::vector<double> bias =
           program.has_bias ? SmallIntegers(c.columns, 9) : std::vector<double>();
@@ -179,6 +182,20 @@ TEST_P(Nbits, TakesWeightsOfTheCaller) {
   Program program;
   program.constant = false;
   for (const bool zeros : {false, true}) ExpectExact(zeros, program, 2);
+}
+
+// Zero points between two numbers, and offsets.
+TEST_P(Nbits, TakesFloats) {
+  const Case& c = GetParam();
+  for (const bool offset : {false, true}) {
+    const NbitsMatrix m = MakeFloatNbits(c.bits, c.columns, c.depth, c.group, offset);
+    for (const bool constant : {false, true}) {
+      Program program;
+      program.constant = constant;
+      program.has_bias = offset;
+      ExpectExact(m, program, 2);
+    }
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Sizes, Nbits, testing::ValuesIn(kCases),
@@ -217,16 +234,17 @@ TEST(NbitsRounding, IsThatOfF32) {
 // Numbers that are not finite stay in their row.
 TEST(NbitsOfInfinities, StayInTheirRow) {
   const double inf = std::numeric_limits<double>::infinity();
-  const NbitsMatrix m = MakeNbits(4, 9, 35, 16, true);
   Program program;
   program.x = "f32[s0, 35]";
-  for (const int64_t rows : {2, 9}) {
-    Runner runner(m, program, 1);
-    std::vector<double> x = SmallIntegers(rows * 35);
-    x[35 + 34] = inf;
-    x[35 + 3] = std::nan("");
-    const HostTensor in = Rows(DType::kF32, rows, 35, x);
-    EXPECT_EQ(ExactDifference(runner.Run(in), runner.RunReference(in)), "");
+  for (const NbitsMatrix& m : {MakeNbits(4, 9, 35, 16, true), MakeFloatNbits(4, 9, 35, 16, true)}) {
+    for (const int64_t rows : {2, 9}) {
+      Runner runner(m, program, 1);
+      std::vector<double> x = SmallIntegers(rows * 35);
+      x[35 + 34] = inf;
+      x[35 + 3] = std::nan("");
+      const HostTensor in = Rows(DType::kF32, rows, 35, x);
+      EXPECT_EQ(ExactDifference(runner.Run(in), runner.RunReference(in)), "");
+    }
   }
 }
 
@@ -235,18 +253,20 @@ TEST(NbitsOfNarrowFloats, AreRoundedOnce) {
   for (const char* dtype : {"f16", "bf16"}) {
     for (const char* scale : {"f32", "f16", "bf16"}) {
       SCOPED_TRACE(absl::StrCat(dtype, ", scales of ", scale));
-      const NbitsMatrix m = MakeNbits(4, 20, 96, 32, true);
-      Program program;
-      program.x = absl::StrCat(dtype, "[s0, 96]");
-      program.scale = scale;
-      program.bias = dtype;
-      program.has_bias = true;
-      program.after = "%r = relu(%y)";
-      Runner runner(m, program, 1);
-      const DType narrow = dtype[0] == 'b' ? DType::kBF16 : DType::kF16;
-      for (const int64_t rows : {1, 6}) {
-        const HostTensor x = Rows(narrow, rows, 96, SmallIntegers(rows * 96));
-        EXPECT_EQ(ExactDifference(runner.Run(x), runner.RunReference(x)), "");
+      for (const NbitsMatrix& m :
+           {MakeNbits(4, 20, 96, 32, true), MakeFloatNbits(4, 20, 96, 32, true)}) {
+        Program program;
+        program.x = absl::StrCat(dtype, "[s0, 96]");
+        program.scale = scale;
+        program.bias = dtype;
+        program.has_bias = true;
+        program.after = "%r = relu(%y)";
+        Runner runner(m, program, 1);
+        const DType narrow = dtype[0] == 'b' ? DType::kBF16 : DType::kF16;
+        for (const int64_t rows : {1, 6}) {
+          const HostTensor x = Rows(narrow, rows, 96, SmallIntegers(rows * 96));
+          EXPECT_EQ(ExactDifference(runner.Run(x), runner.RunReference(x)), "");
+        }
       }
     }
   }
@@ -318,6 +338,34 @@ TEST(NbitsEpilogues, AreThoseOfTheReference) {
       }
     }
   }
+}
+
+// An infinity times weights is one of their sign; sums of a group alone would not say it.
+TEST(NbitsOfInfinities, HaveTheSignOfTheWeight) {
+  NbitsMatrix m = MakeFloatNbits(4, 9, 32, 16, true);
+  m.floats.assign(m.floats.size(), -8.25);
+  Program program;
+  program.x = "f32[s0, 32]";
+  Runner runner(m, program, 1);
+  for (const int64_t rows : {1, 5}) {
+    std::vector<double> x = SmallIntegers(rows * 32);
+    x[3] = std::numeric_limits<double>::infinity();
+    const HostTensor in = Rows(DType::kF32, rows, 32, x);
+    const HostTensor got = runner.Run(in);
+    EXPECT_TRUE(std::isinf(got.ReadDoubles()[0]));
+    EXPECT_EQ(ExactDifference(got, runner.RunReference(in)), "");
+  }
+}
+
+// Offsets and zero points of the same constants are packed apart.
+TEST(NbitsWeights, AreOffsetsOrZeroPoints) {
+  const NbitsMatrix m = MakeFloatNbits(4, 24, 64, 32, true);
+  Program program;
+  program.x = "f32[s0, 64]";
+  program.after = "%v = matmul_nbits(%x, %w, %s, %z, none, group_size=32) %r = sub(%y, %v)";
+  Runner runner(m, program, 1);
+  const HostTensor x = Rows(DType::kF32, 1, 64, SmallIntegers(64));
+  EXPECT_EQ(ExactDifference(runner.Run(x), runner.RunReference(x)), "");
 }
 
 // One packed copy of weights that two steps read.

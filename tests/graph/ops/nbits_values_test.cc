@@ -44,6 +44,24 @@ TEST(MatmulNbits, IsTheFormula) {
   }
 }
 
+TEST(MatmulNbits, TakesFloatZeroPointsAndOffsets) {
+  for (const Form& form : kForms) {
+    for (const bool offset : {false, true}) {
+      SCOPED_TRACE(testing::Message() << form.bits << " bits, " << form.depth << " in groups of "
+                                      << form.group << ", offsets " << offset);
+      const NbitsMatrix m = MakeFloatNbits(form.bits, form.columns, form.depth, form.group, offset);
+      const std::vector<double> x = SmallIntegers(2 * form.depth);
+      const std::vector<HostTensor> inputs = {
+          HostTensor::FromDoubles(DType::kF32, {2, form.depth}, x), m.Weight(), m.Scale(),
+          m.ZeroPoint(), HostTensor()};
+      const auto got =
+          Evaluate(ops::matmul_nbits, ops::MatmulNbitsAttrs(form.group, form.bits, offset), inputs);
+      ASSERT_TRUE(got.ok()) << got.status();
+      EXPECT_EQ((*got)[0].ReadDoubles(), m.Times(x, {}));
+    }
+  }
+}
+
 // By hand: the low half of a byte is the first weight, and the low half of a zero point's byte is
 // that of the first group.
 TEST(MatmulNbits, CountsFromTheLowBits) {

@@ -47,13 +47,15 @@ struct Form {
   bool zero_points = false;
   bool small = false;  // Numbers from -8 to 7, or 0 to 15.
   bool wide_zero_points = false;
+  bool float_zero_points = false;
   DType scale = DType::kF32;
 };
 
 std::string TextOf(const Form& f) {
   return absl::StrCat(DTypeName(f.dtype), " depth ", f.depth, " in groups of ", f.group, " by ",
                       f.shared_columns, f.rows ? " rows" : "", f.linear ? " linear" : "",
-                      f.zero_points ? " zero points" : "", f.small ? " small" : "");
+                      f.zero_points ? " zero points" : "", f.float_zero_points ? " of floats" : "",
+                      f.small ? " small" : "");
 }
 
 // The nearest values of the dtype to 3/4 of the numbers, so that f4e2m1 has its largest one.
@@ -93,6 +95,11 @@ std::unique_ptr<Module> ModuleOf(const Form& f) {
   Value* scale = b.Constant(HostTensor::FromDoubles(f.scale, blocks, scales));
   Value* zero =
       f.zero_points ? b.Constant(numbers(blocks, f.small && !f.wide_zero_points)) : nullptr;
+  if (f.float_zero_points) {
+    std::vector<double> points(scales.size());
+    for (double& point : points) point = 0.5 * random.Next(-9, 39);
+    zero = b.Constant(HostTensor::FromDoubles(f.scale, blocks, points));
+  }
   Value* w = ops::BuildDequantizeLinear(b, q, scale, zero, DType::kF32, 1, 0,
                                         dims(f.shared_columns, f.group));
   const bool turned = f.linear != f.rows;
@@ -155,6 +162,72 @@ TEST(FuseNbits, PacksWhatWasDequantized) {
           form.wide_zero_points = true;
           ExpectFused(form, narrow || !zero_points ? 4 : 8);
         }
+      }
+    }
+  }
+}
+
+TEST(FuseNbits, TakesFloatZeroPoints) {
+  for (const DType dtype : {DType::kU4, DType::kU8, DType::kI8}) {
+    for (const bool rows : {false, true}) {
+      for (const int64_t shared : {1, 2}) {
+        Form form;
+        form.dtype = dtype;
+        form.rows = rows;
+        form.depth = 41;
+        form.shared_columns = shared;
+        form.float_zero_points = true;
+        const int64_t bits = DTypeBits(dtype);
+        // With signs, the numbers would move and the zero points round.
+        ExpectFused(form, IsSignedInt(dtype) ? 0 : bits);
+        form.small = true;
+        ExpectFused(form, IsSignedInt(dtype) ? 0 : 4);
+      }
+    }
+  }
+}
+
+// x[3, 48] times weights with a number added to each group, as formats with a minimum have them.
+std::unique_ptr<Module> OffsetModule(DType dtype, bool swapped) {
+  auto module = std::make_unique<Module>(ops::Registry());
+  Graph* graph = module->AddFunction("main");
+  Value* x = graph->AddInput(Type::Tensor(dtype, {3, 48}), "x");
+  Builder b(graph);
+  const std::vector<int64_t> heads = {kColumns, 3, 1};
+  std::vector<Value*> outputs;
+  // Several, whose packed constants come between those of the others.
+  for (const uint32_t seed : {1, 2, 3, 4, 5}) {
+    const NbitsMatrix m = MakeFloatNbits(4, kColumns, 48, 16, true, seed);
+    const std::vector<int64_t> numbers(m.numbers.begin(), m.numbers.end());
+    Value* w = ops::BuildDequantizeLinear(
+        b, b.Constant(HostTensor::FromInts(DType::kU4, {kColumns, 3, 16}, numbers)),
+        b.Constant(HostTensor::FromDoubles(DType::kF32, heads, m.scales)), nullptr, DType::kF32, 1,
+        0, {1, 1, -1});
+    w = b.Op(ops::add, {w, b.Constant(HostTensor::FromDoubles(DType::kF32, heads, m.floats))});
+    if (dtype != DType::kF32) w = b.Op(ops::convert, {w}, {{"dtype", dtype}});
+    w = b.Op(ops::reshape, {w}, {{"size", std::vector<SymInt>{kColumns, 48}}});
+    if (swapped) w = b.Op(ops::permute, {w}, {{"dims", std::vector<int64_t>{1, 0}}});
+    outputs.push_back(swapped ? b.Op(ops::matmul, {x, w}) : b.Op(ops::linear, {x, w, nullptr}));
+  }
+  graph->SetOutputs(outputs);
+  EXPECT_TRUE(b.status().ok()) << b.status();
+  return module;
+}
+
+TEST(FuseNbits, TakesOffsets) {
+  for (const DType dtype : {DType::kF32, DType::kBF16}) {
+    for (const bool swapped : {false, true}) {
+      const auto module = OffsetModule(dtype, swapped);
+      const std::vector<HostTensor> inputs = {
+          HostTensor::FromDoubles(dtype, {3, 48}, SmallIntegers(3 * 48))};
+      const auto want = reference::Run(*module->main(), inputs);
+      ASSERT_TRUE(want.ok()) << want.status();
+      RunPass(*module, Keeping());
+      EXPECT_EQ(BitsOf(*module->main()), 4);
+      const auto got = reference::Run(*module->main(), inputs);
+      ASSERT_TRUE(got.ok()) << got.status();
+      for (size_t i = 0; i < want->size(); ++i) {
+        EXPECT_EQ(ExactDifference((*got)[i], (*want)[i]), "");
       }
     }
   }
@@ -245,7 +318,7 @@ TEST(NbitsDecision, SaysWhatTheWeightsAre) {
             "%19 = matmul: 8 bits in groups of 16\n"
             "%10 = linear: a scale is for 8 weights of a sum, fewer than 16\n"
             "%12 = linear: a scale is for 1 weights of a sum, fewer than 16\n"
-            "%14 = linear: its zero points are floats\n");
+            "%14 = linear: its zero points are floats, its numbers have signs\n");
   EXPECT_EQ(ToString(DecideNbits(candidates, Target(), 16)), "");
 }
 

@@ -1,6 +1,8 @@
 // GGUF files: metadata, tensors of each type that is read, and files that are broken.
 #include "serialize/gguf/gguf.h"
 
+#include <cstdint>
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -14,7 +16,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-enum : uint32_t { kF32 = 0, kF16 = 1, kQ4 = 2, kQ8 = 8, kQ4K = 12, kMxFp4 = 39 };
+enum : uint32_t { kF32 = 0, kF16 = 1, kQ4 = 2, kQ8 = 8, kQ8K = 15, kMxFp4 = 39 };
 
 absl::StatusOr<GgufFile> Parse(const std::string& bytes) {
   return ParseGguf(GgufBytes::Buffer(bytes));
@@ -107,13 +109,201 @@ TEST(Gguf, ReadsMxFp4) {
   EXPECT_EQ(values[31], 0);
 }
 
+// --- Formats whose bits lie apart: blocks of pseudo-random bytes, read once more by loops over the
+// bytes, each of which says which elements it has a part in.
+
+float Half(const std::string& bytes, size_t at) {
+  uint16_t bits;
+  std::memcpy(&bits, bytes.data() + at, sizeof bits);
+  return static_cast<float>(DecodeFloat(DType::kF16, bits));
+}
+
+int At(const std::string& bytes, size_t i) { return static_cast<unsigned char>(bytes[i]); }
+
+// Two blocks, in whose halves at `halves` are finite numbers.
+std::string RandomBlocks(size_t bytes, const std::vector<size_t>& halves) {
+  uint32_t state = 12345;
+  std::string data;
+  for (size_t i = 0; i < 2 * bytes; ++i) {
+    state = state * 1664525 + 1013904223;
+    data += static_cast<char>(state >> 24);
+  }
+  for (const size_t at : halves) {
+    for (int block = 0; block < 2; ++block) {
+      // Exponents from 2^-7 to 2^0.
+      char& high = data[block * bytes + at + 1];
+      high = static_cast<char>((high & 0x9f) | 0x20);
+    }
+  }
+  return data;
+}
+
+using Elements = std::vector<float>;
+
+// The elements of the tensor of those blocks, multiplied and added as f32.
+Elements Loaded(uint32_t type, int64_t elements, const std::string& data) {
+  const GgufWeight w = Load({"w", {2, elements}, type, data});
+  const std::vector<double> values = w.values.ReadDoubles(), scales = w.scales.ReadDoubles();
+  const std::vector<double> offsets =
+      w.offsets.valid() ? w.offsets.ReadDoubles() : std::vector<double>(scales.size(), 0);
+  Elements made;
+  for (size_t i = 0; i < values.size(); ++i) {
+    const float product = static_cast<float>(values[i] * scales[i / w.block]);
+    made.push_back(product + static_cast<float>(offsets[i / w.block]));
+  }
+  return made;
+}
+
+template <typename Read>
+Elements ReadAgain(const std::string& data, size_t bytes, Read read) {
+  Elements made;
+  for (int block = 0; block < 2; ++block) {
+    const Elements elements = read(data.substr(block * bytes, bytes));
+    made.insert(made.end(), elements.begin(), elements.end());
+  }
+  return made;
+}
+
+TEST(Gguf, ReadsQ4AndQ5WithMinimums) {
+  const std::string q4 = RandomBlocks(20, {0, 2});
+  EXPECT_EQ(Loaded(3, 32, q4), ReadAgain(q4, 20, [](const std::string& b) {
+              Elements e(32);
+              for (int i = 0; i < 16; ++i) {
+                e[i] = Half(b, 0) * (At(b, 4 + i) % 16) + Half(b, 2);
+                e[16 + i] = Half(b, 0) * (At(b, 4 + i) / 16) + Half(b, 2);
+              }
+              return e;
+            }));
+  const auto five = [](const std::string& b, size_t at) {
+    std::vector<int> q(32);
+    const int high = At(b, at) | At(b, at + 1) << 8 | At(b, at + 2) << 16;
+    const int64_t bits = high | static_cast<int64_t>(At(b, at + 3)) << 24;
+    for (int i = 0; i < 16; ++i) {
+      q[i] = At(b, at + 4 + i) % 16 + (bits >> i & 1 ? 16 : 0);
+      q[16 + i] = At(b, at + 4 + i) / 16 + (bits >> (16 + i) & 1 ? 16 : 0);
+    }
+    return q;
+  };
+  const std::string q5 = RandomBlocks(22, {0});
+  EXPECT_EQ(Loaded(6, 32, q5), ReadAgain(q5, 22, [&](const std::string& b) {
+              Elements e;
+              for (const int q : five(b, 2)) e.push_back(Half(b, 0) * (q - 16));
+              return e;
+            }));
+  const std::string q51 = RandomBlocks(24, {0, 2});
+  EXPECT_EQ(Loaded(7, 32, q51), ReadAgain(q51, 24, [&](const std::string& b) {
+              Elements e;
+              for (const int q : five(b, 4)) e.push_back(Half(b, 0) * q + Half(b, 2));
+              return e;
+            }));
+}
+
+TEST(Gguf, ReadsTwoAndThreeBits) {
+  const std::string two = RandomBlocks(84, {80, 82});
+  EXPECT_EQ(Loaded(10, 256, two), ReadAgain(two, 84, [](const std::string& b) {
+              Elements e;
+              int group = 0;
+              for (int half = 0; half < 2; ++half) {
+                for (int shift = 0; shift < 8; shift += 2) {
+                  for (int part = 0; part < 2; ++part, ++group) {
+                    const float d = Half(b, 80) * (At(b, group) % 16);
+                    const float m = Half(b, 82) * (At(b, group) / 16);
+                    for (int i = 0; i < 16; ++i) {
+                      e.push_back(d * (At(b, 16 + half * 32 + part * 16 + i) >> shift & 3) - m);
+                    }
+                  }
+                }
+              }
+              return e;
+            }));
+  const std::string three = RandomBlocks(110, {108});
+  EXPECT_EQ(Loaded(11, 256, three), ReadAgain(three, 110, [](const std::string& b) {
+              // The low four bits of scales 0 to 7 and 8 to 15, then the high two of 0, 4, 8, 12.
+              std::vector<int> scales(16);
+              for (int i = 0; i < 8; ++i) {
+                scales[i] = At(b, 96 + i) % 16;
+                scales[8 + i] = At(b, 96 + i) / 16;
+              }
+              for (int i = 0; i < 4; ++i) {
+                for (int k = 0; k < 4; ++k) scales[4 * k + i] += (At(b, 104 + i) >> 2 * k & 3) * 16;
+              }
+              Elements e;
+              int mask = 1;
+              for (int half = 0; half < 2; ++half) {
+                for (int shift = 0; shift < 8; shift += 2, mask *= 2) {
+                  for (int i = 0; i < 32; ++i) {
+                    const int low = At(b, 32 + half * 32 + i) >> shift & 3;
+                    const int q = low - ((At(b, i) & mask) != 0 ? 0 : 4);
+                    const int scale = scales[e.size() / 16] - 32;
+                    e.push_back(Half(b, 108) * scale * q);
+                  }
+                }
+              }
+              return e;
+            }));
+}
+
+// Scales and minimums of eight groups in twelve bytes.
+void SixBits(const std::string& b, size_t at, int* scales, int* minimums) {
+  for (int i = 0; i < 4; ++i) {
+    scales[i] = At(b, at + i) % 64;
+    minimums[i] = At(b, at + 4 + i) % 64;
+    scales[4 + i] = At(b, at + 8 + i) % 16 + At(b, at + i) / 64 * 16;
+    minimums[4 + i] = At(b, at + 8 + i) / 16 + At(b, at + 4 + i) / 64 * 16;
+  }
+}
+
+TEST(Gguf, ReadsFourAndFiveBitsWithMinimums) {
+  for (const bool five : {false, true}) {
+    const size_t bytes = five ? 176 : 144, numbers = five ? 48 : 16;
+    const std::string data = RandomBlocks(bytes, {0, 2});
+    EXPECT_EQ(Loaded(five ? 13 : 12, 256, data), ReadAgain(data, bytes, [&](const std::string& b) {
+                int scales[8], minimums[8];
+                SixBits(b, 4, scales, minimums);
+                Elements e(256);
+                for (int byte = 0; byte < 128; ++byte) {
+                  const int pair = byte / 32, i = byte % 32;
+                  int q[2] = {At(b, numbers + byte) % 16, At(b, numbers + byte) / 16};
+                  for (int k = 0; k < 2; ++k) {
+                    const int group = 2 * pair + k;
+                    if (five && (At(b, 16 + i) & 1 << group) != 0) q[k] += 16;
+                    e[group * 32 + i] =
+                        Half(b, 0) * scales[group] * q[k] - Half(b, 2) * minimums[group];
+                  }
+                }
+                return e;
+              }));
+  }
+}
+
+TEST(Gguf, ReadsSixBits) {
+  const std::string data = RandomBlocks(210, {208});
+  EXPECT_EQ(Loaded(14, 256, data), ReadAgain(data, 210, [](const std::string& b) {
+              Elements e(256);
+              for (int half = 0; half < 2; ++half) {
+                for (int i = 0; i < 32; ++i) {
+                  const int low = At(b, half * 64 + i), next = At(b, half * 64 + 32 + i);
+                  const int high = At(b, 128 + half * 32 + i);
+                  const int q[4] = {low % 16 + high % 4 * 16, next % 16 + high / 4 % 4 * 16,
+                                    low / 16 + high / 16 % 4 * 16, next / 16 + high / 64 * 16};
+                  for (int k = 0; k < 4; ++k) {
+                    const int at = half * 128 + k * 32 + i;
+                    const int scale = static_cast<signed char>(b[192 + at / 16]);
+                    e[at] = Half(b, 208) * scale * static_cast<float>(q[k] - 32);
+                  }
+                }
+              }
+              return e;
+            }));
+}
+
 TEST(Gguf, ListsTypesThatItDoesNotRead) {
   GgufBytes bytes;
-  bytes.tensors = {{"w", {1, 256}, kQ4K, std::string(144, '\1')}, {"v", {1}, 99, ""}};
+  bytes.tensors = {{"w", {1, 256}, kQ8K, std::string(292, '\1')}, {"v", {1}, 99, ""}};
   const auto file = Parse(bytes.Bytes());
   ASSERT_TRUE(file.ok()) << file.status();
   EXPECT_THAT(std::string(LoadGguf(*file, file->tensors[0]).status().message()),
-              HasSubstr("tensor 'w' is of Q4_K"));
+              HasSubstr("tensor 'w' is of Q8_K"));
   EXPECT_EQ(file->tensors[1].type_name, "type 99");
 }
 

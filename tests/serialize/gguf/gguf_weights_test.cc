@@ -10,6 +10,7 @@
 #include "graph/ir/constant_store.h"
 #include "graph/ir/graph.h"
 #include "graph/ir/module.h"
+#include "graph/ir/value.h"
 #include "graph/text/text.h"
 #include "gtest/gtest.h"
 #include "tests/serialize/gguf/gguf_bytes.h"
@@ -85,6 +86,32 @@ TEST(GgufWeights, BecomeParametersAndBlocks) {
   EXPECT_THAT(module->constants().tensor(initial).ReadDoubles(), ElementsAre(0.5, 1));
 }
 
+// Q4_1: numbers times a scale, plus a minimum, in either dtype of the parameter.
+TEST(GgufWeights, BlocksWithMinimums) {
+  GgufBytes bytes;
+  std::string data;
+  for (int row = 0; row < 2; ++row) {
+    // Scales 1 and 2, minimums -3 and 0.5.
+    data += row == 0 ? std::string("\x00\x3c\x00\xc2", 4) : std::string("\x00\x40\x00\x38", 4);
+    for (int i = 0; i < 16; ++i) data += static_cast<char>(i | (15 - i) << 4);
+  }
+  bytes.tensors = {{"w", {2, 32}, 3, data}};
+  for (const std::string dtype : {"f32", "f16"}) {
+    const auto module = Parse("func @main(%x: " + dtype + "[1, 32], %w: " + dtype +
+                              "[2, 32]) {\n  %0 = linear(%x, %w, none)\n  return %0\n}");
+    const auto loaded = Load(bytes, "", *module);
+    ASSERT_TRUE(loaded.ok()) << loaded.status();
+    EXPECT_EQ(loaded->quantized, 1);
+    const auto again = Parse(PrintModule(*module));
+    std::vector<double> one(32, 0);
+    one[17] = 1;  // The high half of byte 1: 14.
+    const DType type = again->main()->input(0)->type().dtype();
+    const auto got = reference::Run(*again->main(), {HostTensor::FromDoubles(type, {1, 32}, one)});
+    ASSERT_TRUE(got.ok()) << got.status();
+    EXPECT_THAT((*got)[0].ReadDoubles(), ElementsAre(14 - 3, 28 + 0.5));
+  }
+}
+
 TEST(GgufWeights, RefusesWhatDoesNotFit) {
   EXPECT_EQ(Error(Blocks(), kNames), "loaded");
   EXPECT_THAT(Error(Blocks(), ""), HasSubstr("no tensor of the file has the name of a parameter"));
@@ -99,8 +126,8 @@ TEST(GgufWeights, RefusesWhatDoesNotFit) {
   ints.tensors[1].type = 26;
   EXPECT_THAT(Error(ints, kNames), HasSubstr("it holds i32"));
   GgufBytes unread = Blocks();
-  unread.tensors[0].type = 3;
-  EXPECT_THAT(Error(unread, kNames), HasSubstr("is of Q4_1"));
+  unread.tensors[0].type = 9;
+  EXPECT_THAT(Error(unread, kNames), HasSubstr("is of Q8_1"));
 }
 
 TEST(GgufWeights, NamesAreChecked) {

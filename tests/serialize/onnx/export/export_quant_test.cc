@@ -311,6 +311,7 @@ struct Weights {
   bool rows = false;  // [N, K], turned round before the product.
   bool zero_points = false;
   bool linear = false;
+  bool float_zero_points = false;
 };
 
 // f32[2, k] times weights whose values, scales and zero points all differ along both dims.
@@ -338,6 +339,10 @@ std::unique_ptr<Module> Product(const Weights& w) {
   Value* q = b.Constant(ints(w.k, 7), "fc.weight_quantized");
   Value* scale = b.Constant(HostTensor::FromDoubles(DType::kF32, dims(blocks), scales));
   Value* zero = w.zero_points ? b.Constant(ints(blocks, 3)) : nullptr;
+  if (w.float_zero_points) {
+    for (double& v : scales) v += 3.5;
+    zero = b.Constant(HostTensor::FromDoubles(DType::kF32, dims(blocks), scales));
+  }
   Value* real = ops::BuildDequantizeLinear(b, q, scale, zero, DType::kF32, rows ? 1 : 0, w.block);
   if (w.linear) {
     graph->SetOutputs({b.Op(ops::linear, {x, real, bias})});
@@ -371,7 +376,8 @@ void ExpectPacked(const Weights& w, const std::string& operators) {
   EXPECT_EQ(model.opset_import(1).domain(), "com.microsoft");
   EXPECT_EQ(model.graph().node(0).domain(), "com.microsoft");
   // Packed weights and scales alone.
-  EXPECT_EQ(model.graph().initializer_size(), w.zero_points || w.dtype == DType::kU4 ? 3 : 2);
+  const bool zeros = w.zero_points || w.float_zero_points || w.dtype == DType::kU4;
+  EXPECT_EQ(model.graph().initializer_size(), zeros ? 3 : 2);
   EXPECT_EQ(Initializer(model, "fc.weight_quantized"), nullptr);
   const std::vector<HostTensor> inputs = InputsOf(*module);
   const auto want = reference::Run(*module->main(), inputs);
@@ -402,6 +408,24 @@ TEST(OnnxExportNBitsTest, TheLastBlockMayBeCut) {
   ExpectPacked(w, "MatMulNBits");
 }
 
+// Numbers with signs would move, and the zero points round; ONNX Runtime has none for 8 bits.
+TEST(OnnxExportNBitsTest, FloatZeroPointsOfUnsignedNumbers) {
+  for (const DType dtype : {DType::kU4, DType::kU8, DType::kI4}) {
+    for (const bool rows : {false, true}) {
+      Weights w;
+      w.dtype = dtype;
+      w.rows = rows;
+      w.float_zero_points = true;
+      if (dtype == DType::kU4) {
+        ExpectPacked(w, "MatMulNBits");
+        continue;
+      }
+      const std::string operators = Operators(Lowest(*Product(w), true).graph());
+      EXPECT_THAT(operators, Not(HasSubstr("MatMulNBits")));
+    }
+  }
+}
+
 TEST(OnnxExportNBitsTest, LinearKeepsItsBias) {
   Weights w;
   w.linear = true;
@@ -416,8 +440,7 @@ TEST(OnnxExportNBitsTest, OnlyOnRequestAndOnlyWhatFits) {
 }
 
 // f32[2, 41] or f32[41] times packed weights.
-std::unique_ptr<Module> NbitsProduct(int64_t group, bool vector, bool bias) {
-  const NbitsMatrix m = MakeNbits(4, 3, 41, group, true);
+std::unique_ptr<Module> NbitsProduct(const NbitsMatrix& m, bool vector, bool bias) {
   auto module = std::make_unique<Module>(ops::Registry());
   Graph* graph = module->AddFunction("main");
   Value* x = graph->AddInput(
@@ -427,20 +450,25 @@ std::unique_ptr<Module> NbitsProduct(int64_t group, bool vector, bool bias) {
   Value* scale = b.Constant(m.Scale());
   Value* zero = b.Constant(m.ZeroPoint());
   Value* more = bias ? b.Constant(HostTensor::FromDoubles(DType::kF32, {3}, {1, 2, 3})) : nullptr;
-  graph->SetOutputs({ops::BuildMatmulNbits(b, x, weight, scale, zero, more, group)});
+  graph->SetOutputs(
+      {ops::BuildMatmulNbits(b, x, weight, scale, zero, more, m.group, m.bits, m.offset)});
   return module;
 }
 
 // The op itself needs no request. What MatMulNBits lacks is written as standard operators.
 TEST(OnnxExportNBitsTest, WritesTheOp) {
   for (const bool bias : {false, true}) {
-    for (const int64_t group : {16, 10}) {
+    for (const NbitsMatrix& m : {MakeNbits(4, 3, 41, 16, true), MakeNbits(4, 3, 41, 10, true),
+                                 MakeFloatNbits(4, 3, 41, 16, /*offset=*/false),
+                                 MakeFloatNbits(8, 3, 41, 16, /*offset=*/false),
+                                 MakeFloatNbits(4, 3, 41, 16, /*offset=*/true)}) {
       for (const bool vector : {false, true}) {
-        const auto module = NbitsProduct(group, vector, bias);
+        const auto module = NbitsProduct(m, vector, bias);
         const auto model = Lowest(*module);
         const std::string operators = Operators(model.graph());
         SCOPED_TRACE(operators);
-        if (group == 16 && !vector) {
+        const bool has_form = !m.offset && (m.bits == 4 || m.floats.empty());
+        if (m.group == 16 && !vector && has_form) {
           EXPECT_EQ(operators, bias ? "MatMulNBits Add" : "MatMulNBits");
         } else {
           EXPECT_THAT(operators, Not(HasSubstr("MatMulNBits")));

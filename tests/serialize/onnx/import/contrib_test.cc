@@ -91,6 +91,12 @@ g (float[s, 20] A, uint8[3, 2, 8] B, float[6] S, uint8[3] Z, float[3] bias) => (
   EXPECT_THAT(text, HasSubstr("reshape(%Z, size=[3, 1])"));
   EXPECT_THAT(text, HasSubstr("matmul_nbits(%A, %B, "));
   EXPECT_THAT(text, HasSubstr("%bias, group_size=16"));
+  const std::string floats = ImportToText(R"(
+g (float[s, 20] A, uint8[3, 2, 8] B, float[6] S, float[6] Z) => (float[s, 3] Y) {
+  Y = com.microsoft.MatMulNBits <K = 20, N = 3, block_size = 16> (A, B, S, Z)
+})");
+  EXPECT_THAT(floats, HasSubstr("reshape(%Z, size=[3, 2])"));
+  EXPECT_THAT(floats, HasSubstr("matmul_nbits(%A, %B, "));
 }
 
 TEST(MatMulNBitsTest, WhatIsWrongIsNamed) {
