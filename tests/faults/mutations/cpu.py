@@ -151,7 +151,7 @@ MUTATIONS = [
      "       static_cast<int64_t>(shape.zeros)},", "       0},",
      "offsets and zero points of equal constants share packed weights"),
     ("nbits-narrow-zero-points-widened", "backends/cpu/library/library.cc",
-     "(arg == kScale || arg == kZeroPoint)", "arg == kScale",
+     "arg == kScale || arg == kZeroPoint", "arg == kScale || arg > kZeroPoint",
      "zero points of f16 are read as if they were packed"),
     # What integer routines do as they store.
     ("finish-multiplies-by-inverse", "backends/cpu/kernels/integer_finish_row.h",
