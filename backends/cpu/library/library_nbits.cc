@@ -106,8 +106,7 @@ LibraryCallOr MakeNbitsCall(const LibraryStep& step, const LibraryContext& conte
   const std::vector<int64_t>& keys = step.constant_keys;
   auto packed = context.panels->GetPacked(
       {kNbitsKey, keys[kWeight], keys[kScale], shape.has_zero_points ? keys[kZeroPoint] : -1,
-       shape.bits, shape.group, shape.depth, shape.columns, lanes,
-       static_cast<int64_t>(shape.zeros)},
+       shape.bits, shape.group, shape.depth, shape.columns, lanes},
       NbitsBytes(shape, format, lanes) / 4, [&](float* to) {
         PackNbits(shape, format, lanes,
                   {step.constants[kWeight], step.constants[kScale], step.constants[kZeroPoint]},

@@ -357,7 +357,7 @@ TEST(NbitsOfInfinities, HaveTheSignOfTheWeight) {
   }
 }
 
-// Offsets and zero points of the same constants are packed apart.
+// Offsets and zero points of the same constants, which share packed weights.
 TEST(NbitsWeights, AreOffsetsOrZeroPoints) {
   const NbitsMatrix m = MakeFloatNbits(4, 24, 64, 32, true);
   Program program;

@@ -250,7 +250,7 @@ MUTATIONS = [
      "return literal->ReadDoubles() == wanted.ReadDoubles();", "return true;",
      "a batch norm cancels a factor of another eps"),
     ("train-norm-keeps-the-statistics", "passes/train_batch_norm.cc",
-     "Add(b, changed.var, unbiased, &writes);", "Add(b, changed.var, var, &writes);",
+     "{number(count), number(count - 1)}", "{number(count), number(count)}",
      "the running variance is that of the batch, with its bias"),
     ("gguf-scales-of-later-groups", "serialize/gguf/gguf_blocks.cc",
      "from[g - 4] >> 6 << 4", "from[g] >> 6 << 4",
