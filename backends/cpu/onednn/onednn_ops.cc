@@ -1,5 +1,6 @@
 // The oneDNN primitives that Weft uses.
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -18,12 +19,18 @@ bool IsReference(const dnnl::primitive_desc_base& pd) {
 template <typename PD>
 class Choice {
  public:
+  // Without those that `refuses` is true for.
+  template <typename Fn>
+  explicit Choice(Fn refuses) : refuses_(std::move(refuses)) {}
+  Choice() = default;
+
   // `make` may throw.
   template <typename Fn>
   bool Try(Fn make) {
     if (fast_) return true;
     try {
       PD pd = make();
+      if (refuses_ && refuses_(pd)) return false;
       const bool fast = !IsReference(pd);
       if (!found_ || fast) pd_ = std::move(pd);
       found_ = true;
@@ -36,6 +43,7 @@ class Choice {
   const PD& pd() const { return pd_; }
 
  private:
+  std::function<bool(const PD&)> refuses_;
   PD pd_;
   bool found_ = false;
   bool fast_ = false;
@@ -123,7 +131,10 @@ absl::StatusOr<std::unique_ptr<DnnOp>> MakeMatmul(const DnnMatmul& m, const DnnC
     const DnnDesc b = DescOf(operands.ReadWeights());
     const DnnDesc free_b = FreeDescOf(operands.ReadWeights());
     const DnnDesc y = DescOf(m.y);
-    Choice<PD> choice;
+    // Its gemm adds zero times the element to a sum of one product of bf16: NaN for infinity.
+    const bool one_product = m.a.dims.back() == 1 && operands.of_x.dtype == DType::kBF16;
+    Choice<PD> choice(
+        [&](const PD& pd) { return one_product && absl::StartsWith(pd.impl_info_str(), "gemm"); });
     if (constant.known()) {
       const DnnDesc* packed = PackedLayout(constant, DescOf(m.b), operands.of_weights);
       if (packed != nullptr) choice.Try([&] { return make(a, *packed, y); });
