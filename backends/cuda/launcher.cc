@@ -141,7 +141,12 @@ absl::StatusOr<std::unique_ptr<StepCode>> CudaLauncher::CompileLibrary(const Ste
   const MakeRoutine make = FindRoutine(request.step.op->name());
   absl::StatusOr<std::unique_ptr<StepCode>> code =
       absl::UnimplementedError("there is no kernel for this op");
-  if (make != nullptr) code = make(context_, request);
+  // A plan from a file may say so of any step.
+  if (request.step.updates >= 0 && !WorksInPlace(request.step.op->name())) {
+    code = absl::UnimplementedError("its kernel does not update an operand in place");
+  } else if (make != nullptr) {
+    code = make(context_, request);
+  }
   if (!absl::IsUnimplemented(code.status())) return code;
   Remark(request, code.status().message());
   return nullptr;
