@@ -13,7 +13,6 @@
 #include "base/annotate.h"
 #include "base/status_macros.h"
 #include "graph/ir/op_def.h"
-#include "lowering/finish_kernel.h"
 
 namespace weft::cuda {
 namespace {
@@ -136,8 +135,6 @@ absl::StatusOr<std::unique_ptr<StepCode>> CudaLauncher::CompileKernel(const Step
 }
 
 absl::StatusOr<std::unique_ptr<StepCode>> CudaLauncher::CompileLibrary(const StepRequest& request) {
-  // Only routines of the CPU run kernels on their results.
-  if (IsFinished(request.step)) return nullptr;
   const MakeRoutine make = FindRoutine(request.step.op->name());
   absl::StatusOr<std::unique_ptr<StepCode>> code =
       absl::UnimplementedError("there is no kernel for this op");

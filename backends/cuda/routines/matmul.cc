@@ -32,6 +32,12 @@ struct Sizes {
   std::vector<MatmulOperand> operands;
 };
 
+// The arguments of a step that are no matrices; -1: absent.
+struct Others {
+  int bias = -1;
+  int a_zero = -1, b_zero = -1;  // Zero points.
+};
+
 // The stride of an operand along dim `d` of the result's batch, which has `rank` dims; the operand
 // has `own` batch dims, which stand last.
 int64_t BatchStride(const RunView& view, int own, int d, int rank) {
@@ -168,6 +174,7 @@ void Transpose(Sizes* all) {
   std::swap(sizes.a_k, sizes.b_k);
   std::swap(sizes.c_row, sizes.c_column);
   std::swap(sizes.bias_row, sizes.bias_column);
+  std::swap(sizes.a_zero_row, sizes.b_zero_column);
   std::swap(sizes.a, sizes.b);
   for (MatmulOperand& operand : all->operands) std::swap(operand.row, operand.column);
 }
@@ -191,7 +198,7 @@ MatmulRead ReadOf(const RunView& view, const int64_t* batch, int64_t rank, int64
   return line_stride == 1 && k_stride != 1 ? MatmulRead::kOneAlongLines : MatmulRead::kOneAlongK;
 }
 
-MatmulProblem ProblemOf(const Sizes& all, const RunView& a, const RunView& b,
+MatmulProblem ProblemOf(const Sizes& all, const RunView& a, const RunView& b, const Others& others,
                         const CudaDevice& device) {
   const MatmulSizes& sizes = all.matmul;
   MatmulProblem problem;
@@ -199,7 +206,7 @@ MatmulProblem ProblemOf(const Sizes& all, const RunView& a, const RunView& b,
   problem.n = sizes.n;
   problem.k = sizes.k;
   problem.batches = sizes.batches;
-  problem.dtype = a.dtype;
+  problem.operands = {a.dtype, b.dtype, others.a_zero >= 0, others.b_zero >= 0};
   problem.tensor_cores = device.has_tensor_cores();
   problem.f32_products = device.f32_products();
   problem.wgmma = device.has_wgmma();
@@ -221,6 +228,22 @@ int BiasOf(const StepRequest& request) {
   return own > 2 && request.args[2].present() ? 2 : -1;
 }
 
+Others OthersOf(const StepRequest& request) {
+  Others others;
+  const std::string name(request.step.op->name());
+  if (name == "linear") others.bias = BiasOf(request);
+  if (name == "matmul_integer") {
+    if (request.args[2].present()) others.a_zero = 2;
+    if (request.args[3].present()) others.b_zero = 3;
+  }
+  return others;
+}
+
+// The distance of zero points of neighbouring channels.
+int64_t ZeroStride(const StepRequest& request, int arg) {
+  return arg >= 0 && request.args[arg].numel() > 1 ? 1 : 0;
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<StepCode>> MakeMatmul(const RoutineContext& context,
@@ -232,25 +255,28 @@ absl::StatusOr<std::unique_ptr<StepCode>> MakeMatmul(const RoutineContext& conte
     if (!absl::IsUnimplemented(library.status())) return library;
   }
   const bool linear = request.step.op->name() == "linear";
+  const bool of_bytes = request.step.op->name() == "matmul_integer";
   const RunView& left = request.args[0];
   const RunView& right = request.args[1];
   const RunView& result = request.results[0];
-  if (result.dtype != left.dtype) {
+  if (!of_bytes && result.dtype != left.dtype) {
     return absl::UnimplementedError("the matmul kernel does not accumulate in another dtype");
   }
   const RunView absent;
-  const bool has_bias = linear && BiasOf(request) >= 0;
-  const RunView& bias = has_bias ? request.args[2] : absent;
+  Others others = OthersOf(request);
+  const RunView& bias = others.bias >= 0 ? request.args[others.bias] : absent;
   WEFT_ASSIGN_OR_RETURN(const EpilogueCode epilogue, MakeEpilogue(request, result.rank() - 1));
   WEFT_ASSIGN_OR_RETURN(Sizes sizes, linear ? LinearOf(left, right, bias, result, epilogue)
                                             : MatmulOf(left, right, result, epilogue));
+  sizes.matmul.b_zero_column = ZeroStride(request, others.b_zero);
   const RunView* a = &left;
   const RunView* b = &right;
   if (sizes.matmul.n <= kMaxFewRows && sizes.matmul.m > sizes.matmul.n) {
     Transpose(&sizes);
     std::swap(a, b);
+    std::swap(others.a_zero, others.b_zero);
   }
-  const MatmulChoice choice = ChooseMatmul(ProblemOf(sizes, *a, *b, device));
+  const MatmulChoice choice = ChooseMatmul(ProblemOf(sizes, *a, *b, others, device));
   if (choice.blocks > kMaxBlocks) return absl::UnimplementedError("a product of too many tiles");
   MatmulSizes& matmul = sizes.matmul;
   matmul.down = choice.down;
@@ -263,7 +289,7 @@ absl::StatusOr<std::unique_ptr<StepCode>> MakeMatmul(const RoutineContext& conte
   WEFT_ASSIGN_OR_RETURN(const auto module,
                         context.units.Find(MatmulUnit(choice.kernel, epilogue.text)));
   const int64_t numel = matmul.m * matmul.n * matmul.batches;
-  const int64_t sum_bytes = DTypeBits(result.dtype) == 64 ? 8 : 4;
+  const int64_t sum_bytes = DTypeBits(left.dtype) == 64 ? 8 : 4;
   const int64_t parts_bytes = choice.splits > 1 ? numel * choice.splits * sum_bytes : 0;
   std::string bytes = BytesOf(matmul);
   for (const MatmulOperand& operand : sizes.operands) bytes += BytesOf(operand);
@@ -276,14 +302,18 @@ absl::StatusOr<std::unique_ptr<StepCode>> MakeMatmul(const RoutineContext& conte
   const auto add = [&](PreparedLaunch* launch) {
     AddOperand(request, a == &left ? 0 : 1, launch);
     AddOperand(request, a == &left ? 1 : 0, launch);
-    AddOperand(request, has_bias ? 2 : -1, launch);
+    AddOperand(request, others.bias, launch);
     AddOperand(request, static_cast<int>(request.args.size()), launch);
     if (parts_bytes > 0) {
       launch->AddScratch(parts_bytes);
     } else {
       launch->AddOperand(-1, 0, {});
     }
-    for (const EpilogueOperand& e : epilogue.operands) AddOperand(request, e.arg, launch);
+    epilogue.AddOperands(request, launch);
+    if (of_bytes) {
+      AddOperand(request, others.a_zero, launch);
+      AddOperand(request, others.b_zero, launch);
+    }
   };
   LaunchShape shape = GridOf(choice.blocks, device.multiprocessors());
   shape.threads = static_cast<unsigned>(choice.kernel.threads());

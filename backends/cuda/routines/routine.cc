@@ -23,6 +23,7 @@ struct Entry {
 constexpr Entry kRoutines[] = {
     {"avg_pool", MakePooling},
     {"convolution", MakeConvolution},
+    {"convolution_integer", MakeConvolution},
     {"cummax", MakeScan},
     {"cummin", MakeScan},
     {"cumprod", MakeScan},
@@ -32,6 +33,7 @@ constexpr Entry kRoutines[] = {
     {"interpolate", MakeInterpolate},
     {"linear", MakeMatmul},
     {"matmul", MakeMatmul},
+    {"matmul_integer", MakeMatmul},
     {"max_pool", MakePooling},
     {"scaled_dot_product_attention", MakeAttention},
     {"scatter", MakeScatter, true},
