@@ -244,41 +244,44 @@ int64_t ZeroStride(const StepRequest& request, int arg) {
   return arg >= 0 && request.args[arg].numel() > 1 ? 1 : 0;
 }
 
-}  // namespace
+// A step that is made.
+struct Making {
+  const StepRequest& request;
+  EpilogueCode epilogue;
+  Sizes sizes;
+  int a = 0, b = 1;  // Arguments; exchanged if the matrices are transposed.
+  Others others;
+  MatmulChoice choice;
 
-absl::StatusOr<std::unique_ptr<StepCode>> MakeMatmul(const RoutineContext& context,
-                                                     const StepRequest& request) {
-  CudaDevice& device = context.device;
-  // The library reads all bits of f32 or 11.
-  if (request.args[0].dtype != DType::kF32 || device.f32_products() != 3) {
-    auto library = MakeLtMatmul(context, request);
-    if (!absl::IsUnimplemented(library.status())) return library;
-  }
-  const bool linear = request.step.op->name() == "linear";
-  const bool of_bytes = request.step.op->name() == "matmul_integer";
+  bool of_bytes() const { return DTypeBits(request.args[0].dtype) == 8; }
+};
+
+absl::StatusOr<Making> Describe(const CudaDevice& device, const StepRequest& request) {
   const RunView& left = request.args[0];
   const RunView& right = request.args[1];
   const RunView& result = request.results[0];
-  if (!of_bytes && result.dtype != left.dtype) {
-    return absl::UnimplementedError("the matmul kernel does not accumulate in another dtype");
-  }
   const RunView absent;
-  Others others = OthersOf(request);
-  const RunView& bias = others.bias >= 0 ? request.args[others.bias] : absent;
-  WEFT_ASSIGN_OR_RETURN(const EpilogueCode epilogue, MakeEpilogue(request, result.rank() - 1));
-  WEFT_ASSIGN_OR_RETURN(Sizes sizes, linear ? LinearOf(left, right, bias, result, epilogue)
-                                            : MatmulOf(left, right, result, epilogue));
-  sizes.matmul.b_zero_column = ZeroStride(request, others.b_zero);
-  const RunView* a = &left;
-  const RunView* b = &right;
-  if (sizes.matmul.n <= kMaxFewRows && sizes.matmul.m > sizes.matmul.n) {
+  Making making{request, {}, {}, 0, 1, OthersOf(request), {}};
+  Others& others = making.others;
+  Sizes& sizes = making.sizes;
+  WEFT_ASSIGN_OR_RETURN(making.epilogue, MakeEpilogue(request, result.rank() - 1));
+  if (request.step.op->name() == "linear") {
+    const RunView& bias = others.bias >= 0 ? request.args[others.bias] : absent;
+    WEFT_ASSIGN_OR_RETURN(sizes, LinearOf(left, right, bias, result, making.epilogue));
+  } else {
+    WEFT_ASSIGN_OR_RETURN(sizes, MatmulOf(left, right, result, making.epilogue));
+  }
+  MatmulSizes& matmul = sizes.matmul;
+  matmul.b_zero_column = ZeroStride(request, others.b_zero);
+  if (matmul.n <= kMaxFewRows && matmul.m > matmul.n) {
     Transpose(&sizes);
-    std::swap(a, b);
+    std::swap(making.a, making.b);
     std::swap(others.a_zero, others.b_zero);
   }
-  const MatmulChoice choice = ChooseMatmul(ProblemOf(sizes, *a, *b, others, device));
+  making.choice = ChooseMatmul(
+      ProblemOf(sizes, request.args[making.a], request.args[making.b], others, device));
+  const MatmulChoice& choice = making.choice;
   if (choice.blocks > kMaxBlocks) return absl::UnimplementedError("a product of too many tiles");
-  MatmulSizes& matmul = sizes.matmul;
   matmul.down = choice.down;
   matmul.across = choice.across;
   matmul.splits = choice.splits;
@@ -286,43 +289,74 @@ absl::StatusOr<std::unique_ptr<StepCode>> MakeMatmul(const RoutineContext& conte
   const int64_t group = StoreGroupOf(choice.kernel);
   matmul.c_groups = AreMultiples(result, matmul.c, matmul.rank, group) && matmul.c_column == 1 &&
                     matmul.n % group == 0 && (matmul.m == 1 || matmul.c_row % group == 0);
-  WEFT_ASSIGN_OR_RETURN(const auto module,
-                        context.units.Find(MatmulUnit(choice.kernel, epilogue.text)));
-  const int64_t numel = matmul.m * matmul.n * matmul.batches;
-  const int64_t sum_bytes = DTypeBits(left.dtype) == 64 ? 8 : 4;
-  const int64_t parts_bytes = choice.splits > 1 ? numel * choice.splits * sum_bytes : 0;
-  std::string bytes = BytesOf(matmul);
+  return making;
+}
+
+// The parameters of the kernels, but for the sizes.
+void AddParameters(const Making& making, int64_t parts_bytes, PreparedLaunch* launch) {
+  const StepRequest& request = making.request;
+  AddOperand(request, making.a, launch);
+  AddOperand(request, making.b, launch);
+  AddOperand(request, making.others.bias, launch);
+  AddOperand(request, static_cast<int>(request.args.size()), launch);
+  if (parts_bytes > 0) {
+    launch->AddScratch(parts_bytes);
+  } else {
+    launch->AddOperand(-1, 0, {});
+  }
+  making.epilogue.AddOperands(request, launch);
+  if (!making.of_bytes()) return;
+  AddOperand(request, making.others.a_zero, launch);
+  AddOperand(request, making.others.b_zero, launch);
+}
+
+std::string SizesText(const Sizes& sizes) {
+  std::string bytes = BytesOf(sizes.matmul);
   for (const MatmulOperand& operand : sizes.operands) bytes += BytesOf(operand);
-  bytes += BytesOf(MatmulOperand());
-  const bool reads_less = choice.kernel.form == MatmulForm::kTf32;
-  const double error = !reads_less ? 0 : choice.kernel.products == 3 ? 0x1p-21 : 0x1p-11;
-  auto code = std::make_unique<RoutineCode>(device, request, "matmul");
+  return bytes + BytesOf(MatmulOperand());
+}
+
+absl::Status AddLaunches(const RoutineContext& context, const Making& making, RoutineCode* code) {
+  const MatmulChoice& choice = making.choice;
+  const MatmulSizes& matmul = making.sizes.matmul;
+  WEFT_ASSIGN_OR_RETURN(const auto module,
+                        context.units.Find(MatmulUnit(choice.kernel, making.epilogue.text)));
+  const int64_t numel = matmul.m * matmul.n * matmul.batches;
+  const int64_t sum_bytes = DTypeBits(making.request.args[0].dtype) == 64 ? 8 : 4;
+  const int64_t parts_bytes = choice.splits > 1 ? numel * choice.splits * sum_bytes : 0;
   code->ReserveScratch(parts_bytes);
-  code->set_operand_error(error);
-  const auto add = [&](PreparedLaunch* launch) {
-    AddOperand(request, a == &left ? 0 : 1, launch);
-    AddOperand(request, a == &left ? 1 : 0, launch);
-    AddOperand(request, others.bias, launch);
-    AddOperand(request, static_cast<int>(request.args.size()), launch);
-    if (parts_bytes > 0) {
-      launch->AddScratch(parts_bytes);
-    } else {
-      launch->AddOperand(-1, 0, {});
-    }
-    epilogue.AddOperands(request, launch);
-    if (of_bytes) {
-      AddOperand(request, others.a_zero, launch);
-      AddOperand(request, others.b_zero, launch);
-    }
-  };
-  LaunchShape shape = GridOf(choice.blocks, device.multiprocessors());
+  const auto add = [&](PreparedLaunch* launch) { AddParameters(making, parts_bytes, launch); };
+  const std::string sizes = SizesText(making.sizes);
+  LaunchShape shape = GridOf(choice.blocks, context.device.multiprocessors());
   shape.threads = static_cast<unsigned>(choice.kernel.threads());
   shape.shared_bytes = static_cast<unsigned>(choice.kernel.shared_bytes());
-  WEFT_RETURN_IF_ERROR(code->AddKernel(module, "weft_matmul", shape, add, bytes));
-  if (choice.blocks > 0 && parts_bytes > 0) {
-    WEFT_RETURN_IF_ERROR(code->AddKernel(
-        module, "weft_matmul_finish", GridOfElements(numel, device.multiprocessors()), add, bytes));
+  WEFT_RETURN_IF_ERROR(code->AddKernel(module, "weft_matmul", shape, add, sizes));
+  if (choice.blocks == 0 || parts_bytes == 0) return absl::OkStatus();
+  return code->AddKernel(module, "weft_matmul_finish",
+                         GridOfElements(numel, context.device.multiprocessors()), add, sizes);
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<StepCode>> MakeMatmul(const RoutineContext& context,
+                                                     const StepRequest& request) {
+  CudaDevice& device = context.device;
+  const DType dtype = request.args[0].dtype;
+  const bool integers = request.step.op->name() == "matmul_integer";
+  // The library reads all bits of f32 or 11.
+  if (!integers && (dtype != DType::kF32 || device.f32_products() != 3)) {
+    auto library = MakeLtMatmul(context, request);
+    if (!absl::IsUnimplemented(library.status())) return library;
   }
+  if (!integers && request.results[0].dtype != dtype) {
+    return absl::UnimplementedError("the matmul kernel does not accumulate in another dtype");
+  }
+  WEFT_ASSIGN_OR_RETURN(const Making making, Describe(device, request));
+  auto code = std::make_unique<RoutineCode>(device, request, "matmul");
+  if (making.choice.kernel.form == MatmulForm::kTf32) {
+    code->set_operand_error(making.choice.kernel.products == 3 ? 0x1p-21 : 0x1p-11);
+  }
+  WEFT_RETURN_IF_ERROR(AddLaunches(context, making, code.get()));
   return code;
 }
 

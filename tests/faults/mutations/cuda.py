@@ -83,7 +83,8 @@ MUTATIONS = [
      "operand.strides.push_back(value(stride));", "operand.strides.push_back(value(stride) == 0 ? 0 : 1);",
      "what a finish reads beside the sums is read as one line"),
     ("cuda-parts-of-bytes-too-small", "backends/cuda/routines/matmul.cc",
-     "DTypeBits(left.dtype) == 64 ? 8 : 4", "DTypeBits(left.dtype) == 64 ? 8 : DTypeBits(request.results[0].dtype) / 8",
+     "DTypeBits(making.request.args[0].dtype) == 64 ? 8 : 4",
+     "DTypeBits(making.request.args[0].dtype) == 64 ? 8 : DTypeBits(making.request.results[0].dtype) / 8",
      "parts of sums lie in scratch memory for the narrow results"),
     ("cuda-padding-of-bytes-is-zero", "backends/cuda/routines/convolution_tile_text.cc",
      "nothing.v[i] = (W_ELEMENT)W_ZERO_OF_X;", "nothing.v[i] = 0;",
@@ -182,7 +183,7 @@ MUTATIONS = [
      "return dtype == DType::kF64 ? ValueType(dtype) : \"f32\";",
      "sums of integers are rounded"),
     ("cuda-wide-integers-in-half-the-scratch", "backends/cuda/routines/matmul.cc",
-     "const int64_t sum_bytes = DTypeBits(left.dtype) == 64 ? 8 : 4;",
+     "const int64_t sum_bytes = DTypeBits(making.request.args[0].dtype) == 64 ? 8 : 4;",
      "const int64_t sum_bytes = 4;", "parts of sums of i64 lie past the end of the scratch memory"),
     # Fourier transforms.
     ("cuda-fourier-turns-the-other-way", "backends/cuda/routines/fourier.cc",
