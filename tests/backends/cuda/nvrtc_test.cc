@@ -124,6 +124,9 @@ TEST_F(CudaNvrtc, CompilesMatmuls) {
   const auto expect = [&](MatmulKernel kernel, DType dtype, MatmulRead a, MatmulRead b) {
     kernel.operands.left = dtype;
     SetReads(a, b, &kernel);
+    SCOPED_TRACE(absl::StrCat(DTypeName(dtype), " form ", static_cast<int>(kernel.form), " tile ",
+                              kernel.tile_m, " reads ", static_cast<int>(a), " ",
+                              static_cast<int>(b)));
     ExpectCompiles(MatmulUnit(kernel, PlainEpilogue(dtype)), 2);
   };
   for (const MatmulKernel& kernel : TiledKernels(MatmulForm::kFloat)) {
