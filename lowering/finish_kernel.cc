@@ -38,11 +38,15 @@ absl::Status CheckFinish(const Kernel& kernel, absl::Span<const SymInt> dims) {
   }
   for (const Instr& i : stage.body) {
     if (i.op == ScalarOp::kLoad && !i.access.terms.empty()) return refused("it gathers");
+    if (i.op == ScalarOp::kLoad && !i.access.guards.empty()) return refused("it pads");
+    if (i.op == ScalarOp::kIndex || i.op == ScalarOp::kSize) {
+      return refused("it depends on places or sizes");
+    }
   }
   const std::vector<const Access*> loads = UnfinishedLoads(kernel);
   if (loads.empty()) return refused("it does not read the result to finish");
   for (const Access* load : loads) {
-    if (load->strides != loads[0]->strides || !load->offset.Is(0) || !load->guards.empty()) {
+    if (load->strides != loads[0]->strides || !load->offset.Is(0)) {
       return refused("it reads the result to finish elsewhere");
     }
   }

@@ -1,9 +1,10 @@
 // Kernels that a routine runs on its result before it stores it (Step::kernel of a library step).
 //
 // Such a kernel computes each element of the step's result from the element of the routine's result
-// at the same place, and from other arguments of the step. Its argument 0 is the routine's result,
-// which has no buffer; the last arguments of the step, behind those of the op, are its others. It
-// has one nest, whose loops are the dims of the result in their order.
+// at the same place, and from elements of other arguments of the step; its body knows no places.
+// Its argument 0 is the routine's result, which has no buffer; the last arguments of the step,
+// behind those of the op, are its others. It has one nest, whose loops are the dims of the result
+// in their order.
 #ifndef WEFT_LOWERING_FINISH_KERNEL_H_
 #define WEFT_LOWERING_FINISH_KERNEL_H_
 

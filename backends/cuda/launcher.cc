@@ -13,7 +13,6 @@
 #include "base/annotate.h"
 #include "base/status_macros.h"
 #include "graph/ir/op_def.h"
-#include "lowering/finish_kernel.h"
 
 namespace weft::cuda {
 namespace {
@@ -136,12 +135,15 @@ absl::StatusOr<std::unique_ptr<StepCode>> CudaLauncher::CompileKernel(const Step
 }
 
 absl::StatusOr<std::unique_ptr<StepCode>> CudaLauncher::CompileLibrary(const StepRequest& request) {
-  // Only routines of the CPU run kernels on their results.
-  if (IsFinished(request.step)) return nullptr;
   const MakeRoutine make = FindRoutine(request.step.op->name());
   absl::StatusOr<std::unique_ptr<StepCode>> code =
       absl::UnimplementedError("there is no kernel for this op");
-  if (make != nullptr) code = make(context_, request);
+  // A plan from a file may say so of any step.
+  if (request.step.updates >= 0 && !WorksInPlace(request.step.op->name())) {
+    code = absl::UnimplementedError("its kernel does not update an operand in place");
+  } else if (make != nullptr) {
+    code = make(context_, request);
+  }
   if (!absl::IsUnimplemented(code.status())) return code;
   Remark(request, code.status().message());
   return nullptr;

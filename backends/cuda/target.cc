@@ -13,9 +13,15 @@ namespace {
 // are computed again rather than kept, unless they are costly.
 constexpr absl::string_view kTarget = R"(
 target cuda {
-  composites = [dequantize_linear, gelu, group_norm, linear, log_softmax, native_layer_norm,
-                nll_loss, quantize_linear, rms_norm, scaled_dot_product_attention, silu, softmax,
-                fused]
+  composites = [convolution_integer, dequantize_linear, gelu, group_norm, linear, log_softmax, matmul_integer,
+                native_layer_norm, nll_loss, quantize_linear, rms_norm,
+                scaled_dot_product_attention, silu, softmax, fused]
+  routine quantized_matmul {
+    ops = [matmul_integer]
+    max_rank = 7
+    strided = [0, 1, result]
+    contract = "bit-exact"
+  }
   routine matmul {
     ops = [matmul, linear]
     dtypes = [f32, f16, bf16, f64]
@@ -26,6 +32,15 @@ target cuda {
     ops = [matmul, linear]
     dtypes = [i32, i64, u32, u64]
     strided = [0, 1, 2, result]
+    contract = "bit-exact"
+  }
+  routine quantized_convolution {
+    ops = [convolution_integer]
+    min_rank = 3
+    max_rank = 5
+    strided = [0, 1, result]
+    channel_dim = 1
+    prefers_channels_last = true
     contract = "bit-exact"
   }
   routine attention {
@@ -106,6 +121,11 @@ target cuda {
     dtypes = [bool, i8, u8, i16, u16, i32, u32, i64, u64, f32, f16, bf16, f64]
     indices = 1
     in_place = true
+  }
+  epilogue {
+    ops = [convert]
+    routines = [quantized_matmul, quantized_convolution]
+    dtypes = [i32]
   }
   epilogue {
     ops = [relu, hardtanh, leaky_relu, tanh, sigmoid, silu, hardswish, abs, exp, sqrt, gelu]

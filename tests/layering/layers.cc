@@ -245,8 +245,8 @@ const std::vector<Layer>& Layers() {
        kAbseilOnly,
        {"base", "backends/cuda/device", "backends/cuda/driver", "backends/cuda/emit",
         "backends/runtime", "graph/ir", "graph/ir/attrs", "graph/ir/op_schema",
-        "graph/ops/vision/resample", "graph/sym", "graph/tensor", "lowering/plan",
-        "lowering/plan_constants", "lowering/plan_ops"}},
+        "graph/ops/vision/resample", "graph/sym", "graph/tensor", "lowering/finish_kernel",
+        "lowering/plan", "lowering/plan_constants", "lowering/plan_ops"}},
       // A library of its own, which stands for the driver.
       {"backends/cuda/emulate", kAbseilOnly, {"backends/cuda/driver"}},
       {"backends/cuda",

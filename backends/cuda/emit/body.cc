@@ -34,6 +34,13 @@ DType LoadedDType(DType memory) {
   return memory == DType::kF16 || memory == DType::kBF16 ? DType::kF32 : memory;
 }
 
+// What loads give in a function of values: the function's parameters.
+enum class Parameters : uint8_t {
+  kNone,      // Not in one: they read memory.
+  kArgument,  // a0, a1, ... for the arguments.
+  kLoad,      // The routine's result for argument 0, else l3, ... for the instructions.
+};
+
 class BodyEmitter {
  public:
   BodyEmitter(const Kernel& kernel, const Stage& stage, const emit::LoopOrder& order,
@@ -49,9 +56,9 @@ class BodyEmitter {
         code_(*code) {}
 
   absl::Status Emit();
-  // The body as one of values: loads give the function's parameters, and nothing is stored.
-  absl::Status EmitValues() {
-    of_values_ = true;
+  // The body as one of values: nothing is stored.
+  absl::Status EmitValues(Parameters parameters) {
+    parameters_ = parameters;
     return Emit();
   }
 
@@ -74,7 +81,7 @@ class BodyEmitter {
   const Groups& groups_;
   absl::Span<const emit::Placement> reduced_;
   const bool inner_;
-  bool of_values_ = false;
+  Parameters parameters_ = Parameters::kNone;
   emit::SizeTable& sizes_;
   StageCode& code_;
 };
@@ -216,7 +223,8 @@ absl::StatusOr<std::string> BodyEmitter::Load(const Instr& instr, size_t number)
                                                  DTypeName(memory), " as ",
                                                  DTypeName(instr.dtype)));
   }
-  if (of_values_) return absl::StrCat("a", access.arg);
+  if (parameters_ == Parameters::kArgument) return absl::StrCat("a", access.arg);
+  if (parameters_ == Parameters::kLoad) return access.arg == 0 ? "x" : absl::StrCat("l", number);
   if (Joined(access)) {
     absl::StrAppend(&code_.before, "const auto l", number, " = w_get_group<V>(a", access.arg, ", ",
                     FirstOffset(access), ");\n");
@@ -257,7 +265,7 @@ absl::Status BodyEmitter::Emit() {
     absl::StrAppend(placed[i].level > 0 ? &code_.inside : &code_.outside, "const ",
                     ValueType(instr.dtype), " x", i, " = ", text, ";\n");
   }
-  if (of_values_) return absl::OkStatus();
+  if (parameters_ != Parameters::kNone) return absl::OkStatus();
   for (const Keep& keep : stage_.keeps) {
     absl::StrAppend(&code_.inside, "w_keep<", ValueType(stage_.body[keep.value].dtype),
                     ", row_slot>(rows, row", keep.row, ", x", keep.value, ");\n");
@@ -267,6 +275,8 @@ absl::Status BodyEmitter::Emit() {
 }
 
 }  // namespace
+
+std::string LoadedType(DType dtype) { return ValueType(LoadedDType(dtype)); }
 
 bool IsJoined(const Access& access, const Groups& groups) {
   if (!access.terms.empty() || !access.guards.empty()) return false;
@@ -289,20 +299,45 @@ absl::StatusOr<std::string> EmitScalarFunction(const Kernel& kernel, absl::strin
   emit::SizeTable sizes;
   StageCode code;
   const emit::LoopOrder no_loops;
-  WEFT_RETURN_IF_ERROR(
-      BodyEmitter(kernel, stage, no_loops, Groups(), {}, false, &sizes, &code).EmitValues());
+  WEFT_RETURN_IF_ERROR(BodyEmitter(kernel, stage, no_loops, Groups(), {}, false, &sizes, &code)
+                           .EmitValues(Parameters::kArgument));
   if (!sizes.Take().empty()) {
     return absl::UnimplementedError(absl::StrCat("kernel ", kernel.name, " depends on sizes"));
   }
   std::vector<std::string> parameters;
   for (size_t a = 0; a < kernel.args.size(); ++a) {
     if (kernel.args[a].written) continue;
-    parameters.push_back(absl::StrCat(ValueType(LoadedDType(kernel.args[a].dtype)), " a", a));
+    parameters.push_back(absl::StrCat(LoadedType(kernel.args[a].dtype), " a", a));
   }
   const int value = stage.stores[0].value;
   return absl::StrCat("W_FN ", ValueType(stage.body[value].dtype), " ", name, "(",
                       absl::StrJoin(parameters, ", "), ") {\n", code.outside, code.inside,
                       "return x", value, ";\n}\n");
+}
+
+absl::StatusOr<FinishFunction> EmitFinishFunction(const Kernel& kernel, absl::string_view name) {
+  const Stage& stage = kernel.nests[0].stages[0];
+  // Places matter to the caller alone.
+  emit::LoopOrder order;
+  order.names.resize(kernel.nests[0].outer.size());
+  order.levels.resize(order.names.size());
+  emit::SizeTable sizes;
+  StageCode code;
+  WEFT_RETURN_IF_ERROR(BodyEmitter(kernel, stage, order, Groups(), {}, false, &sizes, &code)
+                           .EmitValues(Parameters::kLoad));
+  FinishFunction function;
+  std::string parameters = absl::StrCat(ValueType(kernel.args[0].dtype), " x");
+  for (size_t i = 0; i < stage.body.size(); ++i) {
+    const Instr& instr = stage.body[i];
+    if (instr.op != ScalarOp::kLoad || instr.access.arg == 0) continue;
+    function.loads.push_back(static_cast<int>(i));
+    absl::StrAppend(&parameters, ", ", LoadedType(kernel.args[instr.access.arg].dtype), " l", i);
+  }
+  const int value = stage.stores[0].value;
+  function.text =
+      absl::StrCat("W_FN ", ValueType(stage.body[value].dtype), " ", name, "(", parameters, ") {\n",
+                   code.outside, code.inside, "return x", value, ";\n}\n");
+  return function;
 }
 
 }  // namespace weft::cuda

@@ -102,6 +102,14 @@ absl::StatusOr<CudaUnit> EmitCuda(absl::Span<const Kernel* const> kernels,
 // converted to the dtype in memory. Unimplemented if it depends on sizes.
 absl::StatusOr<std::string> EmitScalarFunction(const Kernel& kernel, absl::string_view name);
 
+// A kernel that finishes a routine's results (lowering/finish_kernel.h) as a function of the result
+// and of the elements that it loads besides.
+struct FinishFunction {
+  std::string text;        // "W_FN u8 name(i32 x, f32 l3, ...) {...}"; it returns what is stored.
+  std::vector<int> loads;  // The instructions that load l3, ...
+};
+absl::StatusOr<FinishFunction> EmitFinishFunction(const Kernel& kernel, absl::string_view name);
+
 }  // namespace weft::cuda
 
 #endif  // WEFT_BACKENDS_CUDA_EMIT_EMIT_CUDA_H_

@@ -99,6 +99,16 @@ W_MATRICES(w_matrices, "") W_MATRICES(w_matrices_transposed, ".trans")
   }
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
 W_MMA(m_f16, "f16") W_MMA(m_bf16, "bf16")
+// The same for 16 x 32 by 32 x 8 integers of 8 bits, of which a register holds four (mma.m16n8k32).
+#define W_MMA_BYTES(A, B, types) \
+  W_FN void w_mma(u32* c, const u32* a, const u32* b, A, B) { \
+    asm("mma.sync.aligned.m16n8k32.row.col.s32." types ".s32 " \
+        "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};" \
+        : "+r"(c[0]), "+r"(c[1]), "+r"(c[2]), "+r"(c[3]) \
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1])); \
+  }
+W_MMA_BYTES(i8, i8, "s8.s8") W_MMA_BYTES(i8, u8, "s8.u8")
+W_MMA_BYTES(u8, i8, "u8.s8") W_MMA_BYTES(u8, u8, "u8.u8")
 // The same for 16 x 8 by 8 x 8 elements, of which the leading 11 bits are read (mma.m16n8k8).
 W_FN void w_mma_tf32(f32* c, const f32* a, const f32* b) {
   asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 "
@@ -108,6 +118,9 @@ W_FN void w_mma_tf32(f32* c, const f32* a, const f32* b) {
         "r"(__float_as_uint(a[3])), "r"(__float_as_uint(b[0])), "r"(__float_as_uint(b[1])));
 }
 #endif
+// x plus the four bytes.
+W_FN u32 w_add_bytes(u32 bytes, u32 x, i8) { return (u32)__dp4a((int)bytes, 0x01010101, (int)x); }
+W_FN u32 w_add_bytes(u32 bytes, u32 x, u8) { return __dp4a(bytes, 0x01010101u, x); }
 W_FN f32 w_from_half(u16 x) { f32 r; asm("cvt.f32.f16 %0, %1;" : "=f"(r) : "h"(x)); return r; }
 W_FN u16 w_to_half(f32 x) { u16 r; asm("cvt.rn.f16.f32 %0, %1;" : "=h"(r) : "f"(x)); return r; }
 #endif
@@ -151,6 +164,7 @@ template <class T, int slot, class P> W_FN T w_row(P rows, i64 i)
     { return w_get(w_as<T>(rows, i * slot), 0); }
 template <class T, int slot, class P> W_FN void w_keep(P rows, i64 i, T x)
     { w_put(w_as<T>(rows, i * slot), 0) = x; }
+W_FN u32 w_from_lane(u32 x, int lane) { return __shfl_sync(~0u, x, lane); }
 W_FN i64 w_thread() { return blockIdx.x * (i64)blockDim.x + threadIdx.x; }
 W_FN i64 w_threads() { return gridDim.x * (i64)blockDim.x; }
 W_FN i64 w_apart(i64 i) { return i * w_threads() + w_thread(); }

@@ -230,21 +230,25 @@ template <int left> static inline void w_wait() {
 }
 
 // --- Tensor cores ---
-template <bool transposed, int n>
-static inline void w_read_matrices(unsigned* r, w_shared<unsigned short, n>& tile, int i) {
+template <int n> static inline unsigned w_halves(w_shared<unsigned short, n>& tile, int i)
+    { return (unsigned short)tile[i]; }
+template <int n> static inline unsigned w_halves(w_shared<unsigned char, n>& tile, int i)
+    { return (unsigned char)tile[2 * i] | (unsigned)(unsigned char)tile[2 * i + 1] << 8; }
+template <bool transposed, class T, int n>
+static inline void w_read_matrices(unsigned* r, w_shared<T, n>& tile, int i) {
   static int rows[32][32];
-  if (i % 8 != 0) {
+  if (i * sizeof(T) % 16 != 0) {
     weft_host->shared_fault("an access at an odd address of shared memory", tile.name, i, n);
   }
   const unsigned warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-  rows[warp][lane] = i;
+  rows[warp][lane] = i * (int)sizeof(T) / 2;
   weft_host->exchange(__LINE__, ~0u, 0, -1);
   for (int m = 0; m < 4; ++m) {
     const int* at = rows[warp] + m * 8;
     unsigned pair[2];
     for (int h = 0; h < 2; ++h) {
       const int column = lane % 4 * 2 + h, row = lane / 4;
-      pair[h] = (unsigned short)tile[transposed ? at[column] + row : at[row] + column];
+      pair[h] = w_halves(tile, transposed ? at[column] + row : at[row] + column);
     }
     r[m] = pair[0] | pair[1] << 16;
   }
@@ -272,6 +276,27 @@ template <class T> static inline void w_mma(float* c, const unsigned* a, const u
     }
   }
   weft_host->exchange(__LINE__, ~0u, 0, -1);
+}
+template <class A, class B>
+static inline void w_mma(unsigned* c, const unsigned* a, const unsigned* b, A, B) {
+  static unsigned lanes[32][32][6];
+  const unsigned warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  for (int i = 0; i < 4; ++i) lanes[warp][lane][i] = a[i];
+  for (int i = 0; i < 2; ++i) lanes[warp][lane][4 + i] = b[i];
+  weft_host->exchange(__LINE__, ~0u, 0, -1);
+  for (int e = 0; e < 4; ++e) {
+    const int row = lane / 4 + e / 2 * 8, column = lane % 4 * 2 + e % 2;
+    for (int k = 0; k < 32; ++k) {
+      const unsigned x = lanes[warp][row % 8 * 4 + k % 16 / 4][row / 8 + k / 16 * 2];
+      const unsigned y = lanes[warp][column * 4 + k % 16 / 4][4 + k / 16];
+      c[e] += (unsigned)((int)(A)(x >> k % 4 * 8) * (int)(B)(y >> k % 4 * 8));
+    }
+  }
+  weft_host->exchange(__LINE__, ~0u, 0, -1);
+}
+template <class T> static inline unsigned w_add_bytes(unsigned bytes, unsigned x, T) {
+  for (int i = 0; i < 4; ++i) x += (unsigned)(int)(T)(bytes >> 8 * i);
+  return x;
 }
 
 static inline void w_mma_tf32(float* c, const float* a, const float* b) {

@@ -18,6 +18,7 @@
 #include "backends/cuda/routines/routine_code.h"
 #include "base/status_macros.h"
 #include "graph/ir/attrs.h"
+#include "graph/ir/op_def.h"
 #include "lowering/plan_constants.h"
 
 namespace weft::cuda {
@@ -174,17 +175,27 @@ struct Making {
   ConvolutionEpilogue end() const {
     return {epilogue.text, static_cast<int>(epilogue.operands.size())};
   }
-  int bias = -1;  // Number of the argument.
+  // Numbers of arguments; -1: absent.
+  int bias = -1;
+  int x_zero = -1, w_zero = -1;  // Zero points.
   bool transposed = false;
+
+  bool bytes() const { return DTypeBits(request.args[0].dtype) == 8; }
 };
 
 // The bias, the result, and what the epilogue reads.
 void AddEnd(const Making& making, PreparedLaunch* launch) {
   AddOperand(making.request, making.bias, launch);
   AddOperand(making.request, static_cast<int>(making.request.args.size()), launch);
-  for (const EpilogueOperand& operand : making.epilogue.operands) {
-    AddOperand(making.request, operand.arg, launch);
-  }
+  making.epilogue.AddOperands(making.request, launch);
+}
+
+// The same, and the zero points.
+void AddEndAndZeros(const Making& making, PreparedLaunch* launch) {
+  AddEnd(making, launch);
+  if (!making.bytes()) return;
+  AddOperand(making.request, making.x_zero, launch);
+  AddOperand(making.request, making.w_zero, launch);
 }
 
 // Sets which groups of columns a kernel can access at once. `columns`: of a run of them.
@@ -195,9 +206,9 @@ void SetColumnGroups(int64_t columns, int64_t group, Making* making) {
       HasColumnGroups(sizes, sizes.y, sizes.y_column, request.results[0].offset, columns, group);
   for (size_t o = 0; o < making->operands.size(); ++o) {
     ConvolutionOperand& operand = making->operands[o];
-    operand.groups =
-        HasColumnGroups(sizes, operand.row, operand.column,
-                        request.args[making->epilogue.operands[o].arg].offset, columns, group);
+    const EpilogueOperand& from = making->epilogue.operands[o];
+    operand.groups = HasColumnGroups(sizes, operand.row, operand.column,
+                                     request.args[from.arg].offset + from.begin, columns, group);
   }
 }
 
@@ -235,7 +246,8 @@ absl::Status FindUnits(const Making& making, const std::vector<std::string>& tex
 }
 
 std::string PackUnit(const ConvolutionForm& form) {
-  return ConvolutionPackUnit(form.dtype, form.kind != ConvolutionKind::kPlain, form.channels_first);
+  return ConvolutionPackUnit(form.operands.right, form.kind != ConvolutionKind::kPlain,
+                             form.channels_first);
 }
 
 // Packs constant weights now, and others in each launch. `sizes` describes the packed matrices.
@@ -243,7 +255,7 @@ absl::Status AddPack(const Making& making, const ConvolutionForm& form,
                      const ConvolutionSizes& sizes, ConvolutionCode* code) {
   const std::string text = PackUnit(form);
   const int64_t elements = sizes.groups * sizes.depth * sizes.width;
-  const int64_t bytes = elements * (DTypeBits(form.dtype) / 8);
+  const int64_t bytes = elements * (DTypeBits(form.operands.left) / 8);
   const LaunchShape shape = GridOfElements(making, elements);
   const char* constant = ConstantWeights(making.request);
   if (constant == nullptr) {
@@ -268,7 +280,7 @@ absl::Status AddPack(const Making& making, const ConvolutionForm& form,
   std::copy_n(sizes.taps, 3, packing.taps);
   std::copy_n(sizes.w, 3, packing.w);
   const std::string key = absl::StrCat(
-      absl::Hex(reinterpret_cast<uintptr_t>(constant)), " ", DTypeName(form.dtype), " ",
+      absl::Hex(reinterpret_cast<uintptr_t>(constant)), " ", DTypeName(form.operands.left), " ",
       form.kind != ConvolutionKind::kPlain, form.channels_first, BytesOf(packing));
   WEFT_ASSIGN_OR_RETURN(
       auto packed, making.context.packed.Find(key, bytes, [&](char* to) -> absl::Status {
@@ -291,8 +303,9 @@ absl::Status AddPack(const Making& making, const ConvolutionForm& form,
 absl::Status AddProduct(const Making& making, const ConvolutionForm& form, ConvolutionCode* code) {
   const ConvolutionSizes& sizes = making.sizes;
   const int64_t elements = sizes.groups * sizes.rows * sizes.columns;
-  code->ReserveSums(
-      sizes.parts == 1 ? 0 : elements * sizes.parts * (DTypeBits(form.dtype) == 64 ? 8 : 4));
+  code->ReserveSums(sizes.parts == 1
+                        ? 0
+                        : elements * sizes.parts * (DTypeBits(form.operands.left) == 64 ? 8 : 4));
   const std::string text = ConvolutionUnit(form, making.end());
   LaunchShape shape;
   shape.blocks = static_cast<unsigned>(CountBlocks(form.tile, sizes));
@@ -305,7 +318,7 @@ absl::Status AddProduct(const Making& making, const ConvolutionForm& form, Convo
         AddOperand(making.request, 0, launch);
         code->AddPacked(launch);
         code->AddSums(launch);
-        AddEnd(making, launch);
+        AddEndAndZeros(making, launch);
       }));
   if (sizes.parts == 1) return absl::OkStatus();
   return AddKernel(making, text, "weft_convolution_sum", GridOfElements(making, elements), code,
@@ -329,9 +342,10 @@ void SetWindows(const ConvolutionSizes& sizes, ConvolutionForm* form) {
 }
 
 ConvolutionKind KindOf(const CudaDevice& device, const ConvolutionForm& form) {
-  if (DTypeBits(form.dtype) > 16) return ConvolutionKind::kPlain;
-  return device.has_wgmma() && form.channel_groups ? ConvolutionKind::kWgmma
-                                                   : ConvolutionKind::kTensor;
+  if (DTypeBits(form.operands.left) > 16) return ConvolutionKind::kPlain;
+  return device.has_wgmma() && form.channel_groups && !form.operands.bytes()
+             ? ConvolutionKind::kWgmma
+             : ConvolutionKind::kTensor;
 }
 
 // The product of matrices for the operands; false: there is none.
@@ -339,9 +353,11 @@ bool SetProduct(Making* making, ConvolutionForm* form) {
   const StepRequest& request = making->request;
   const RunView& x = request.args[0];
   ConvolutionSizes& sizes = making->sizes;
-  const bool halves = DTypeBits(x.dtype) == 16;
-  if (halves && !making->context.device.has_tensor_cores()) return false;
+  const bool narrow = DTypeBits(x.dtype) <= 16;
+  if (narrow && !making->context.device.has_tensor_cores()) return false;
   if (sizes.groups > 1 && sizes.columns < kFewColumns) return false;
+  // Zero points of channels are not those of columns.
+  if (sizes.zero_channel != 0) return false;
   const int64_t taps = sizes.taps[0] * sizes.taps[1] * sizes.taps[2];
   const int64_t group = ConvolutionGroup(x.dtype);
   form->transposed = making->transposed;
@@ -367,7 +383,7 @@ bool SetProduct(Making* making, ConvolutionForm* form) {
 bool SetDepthwise(Making* making, ConvolutionForm* form) {
   const RunView& x = making->request.args[0];
   ConvolutionSizes& sizes = making->sizes;
-  const int64_t group = ConvolutionGroup(x.dtype);
+  const int64_t group = DepthwiseGroup(x.dtype);
   form->wide = true;
   if (making->transposed || sizes.groups == 1 || sizes.channels != 1 || sizes.columns != 1 ||
       sizes.in[0] != 1 || sizes.taps[0] != 1 || sizes.out[0] != 1 || sizes.dilation[2] != 1 ||
@@ -394,12 +410,12 @@ absl::Status AddDepthwise(const Making& making, const ConvolutionForm& form,
   WEFT_RETURN_IF_ERROR(AddPack(making, form, packing, code));
   const int64_t runs = CeilDiv(sizes.out[2], kDepthwisePoints);
   const int64_t threads =
-      sizes.rows / sizes.out[2] * runs * (sizes.groups / ConvolutionGroup(form.dtype));
+      sizes.rows / sizes.out[2] * runs * (sizes.groups / DepthwiseGroup(form.operands.left));
   return AddKernel(making, text, "weft_convolution", GridOfElements(making, threads), code,
                    [&](PreparedLaunch* launch) {
                      AddOperand(making.request, 0, launch);
                      code->AddPacked(launch);
-                     AddEnd(making, launch);
+                     AddEndAndZeros(making, launch);
                    });
 }
 
@@ -410,8 +426,17 @@ absl::Status AddDirect(const Making& making, ConvolutionForm form, ConvolutionCo
                    [&](PreparedLaunch* launch) {
                      AddOperand(making.request, 0, launch);
                      AddOperand(making.request, 1, launch);
-                     AddEnd(making, launch);
+                     AddEndAndZeros(making, launch);
                    });
+}
+
+// Finds the zero points of convolution_integer, which weights have for each slice of their dim 0.
+void SetZeros(const StepRequest& request, Making* making) {
+  if (request.args[2].present()) making->x_zero = 2;
+  if (!request.args[3].present()) return;
+  making->w_zero = 3;
+  if (request.args[3].numel() == 1) return;
+  (making->transposed ? making->sizes.zero_channel : making->sizes.zero_column) = 1;
 }
 
 // The argument that is the bias of `convolution`; -1: none. Arguments of the epilogue follow.
@@ -439,13 +464,16 @@ absl::StatusOr<std::unique_ptr<StepCode>> MakeConvolution(const RoutineContext& 
                                                           const StepRequest& request) {
   const RunView& x = request.args[0];
   const RunView& y = request.results[0];
-  if (y.dtype != x.dtype) {
+  const bool bytes = request.step.op->name() == "convolution_integer";
+  if (!bytes && y.dtype != x.dtype) {
     return absl::UnimplementedError("the convolution kernel does not accumulate in another dtype");
   }
   const Attrs attrs(request.step.schema, request.attrs);
-  Making making{context, request, {}, {}, {}, BiasOf(request), attrs.Bool("transposed")};
+  Making making{context, request, {}, {}, {}};
+  making.transposed = attrs.Bool("transposed");
+  if (!bytes) making.bias = BiasOf(request);
   // The op adds nothing where no pixel reaches; the kernels multiply a zero there.
-  if (making.transposed && HasWeightsNotFinite(request)) {
+  if (making.transposed && !bytes && HasWeightsNotFinite(request)) {
     return absl::UnimplementedError("weights of a transposed convolution that are not finite");
   }
   WEFT_ASSIGN_OR_RETURN(making.epilogue, MakeEpilogue(request, 1));
@@ -454,10 +482,12 @@ absl::StatusOr<std::unique_ptr<StepCode>> MakeConvolution(const RoutineContext& 
     making.sizes.has_bias = 1;
     making.sizes.bias = request.args[making.bias].strides[0];
   }
+  if (bytes) SetZeros(request, &making);
   SetRows(y, making.epilogue, &making.sizes, &making.operands);
   auto code = std::make_unique<ConvolutionCode>(context.device, request);
   ConvolutionForm form;
-  form.dtype = y.dtype;
+  form.operands = {x.dtype, request.args[1].dtype, making.x_zero >= 0, making.w_zero >= 0};
+  const ProductOperands operands = form.operands;
   const Making given = making;
   if (y.numel() > 0 && SetProduct(&making, &form)) {
     WEFT_RETURN_IF_ERROR(FindUnits(making, {PackUnit(form), ConvolutionUnit(form, making.end())}));
@@ -467,7 +497,7 @@ absl::StatusOr<std::unique_ptr<StepCode>> MakeConvolution(const RoutineContext& 
   }
   making.sizes = given.sizes;
   form = ConvolutionForm();
-  form.dtype = y.dtype;
+  form.operands = operands;
   if (y.numel() > 0 && SetDepthwise(&making, &form)) {
     WEFT_RETURN_IF_ERROR(AddDepthwise(making, form, code.get()));
     return code;

@@ -34,6 +34,11 @@ constexpr TimedTile kTensorTiles[] = {
     {{64, 64, 32, 4, 2, 2, 4}, 0.3, 500e3, 4},
     {{128, 64, 32, 3, 2, 2, 3}, 0.5, 600e3, 3},
 };
+// Estimates: twice as many products as with 16 bits.
+constexpr TimedTile kByteTiles[] = {
+    {{64, 64, 32, 4, 2, 2, 4}, 0.3, 1000e3, 4},
+    {{128, 64, 32, 4, 2, 2, 3}, 0.4, 1200e3, 3},
+};
 constexpr TimedTile kWgmmaTiles[] = {
     {{64, 64, 64, 4, 4, 1, 3}, 0.4, 900e3, 3},
     {{128, 64, 64, 4, 8, 1, 2}, 0.5, 1200e3, 2},
@@ -42,6 +47,7 @@ constexpr TimedTile kWgmmaTiles[] = {
 
 absl::Span<const TimedTile> TimedTiles(DType dtype, ConvolutionKind kind) {
   if (kind == ConvolutionKind::kWgmma) return kWgmmaTiles;
+  if (kind == ConvolutionKind::kTensor && DTypeBits(dtype) == 8) return kByteTiles;
   if (kind == ConvolutionKind::kTensor) return kTensorTiles;
   if (DTypeBits(dtype) == 64) return kDoubleTiles;
   return kFloatTiles;

@@ -7,7 +7,7 @@ const char kSizes[] = R"(
 struct w_convolution_sizes {
   i64 rows, columns, groups, channels, out[3], in[3], taps[3], stride[3], before[3], dilation[3],
       x_image, x_channel, x[3], w_group, w_column, w_channel, w[3], row_rank, row_dims[4], y[4],
-      y_column, y_groups, has_bias, bias, depth, width, parts, part_steps;
+      y_column, y_groups, has_bias, bias, zero_column, zero_channel, depth, width, parts, part_steps;
   struct { i64 row[4], column, groups; } operands[W_OPERANDS + 1];
 };
 )";
@@ -96,6 +96,21 @@ W_FN w_tap w_find_tap(const w_convolution_sizes& s, int k) {
 }
 )";
 
+// Zero points: that of x, and that of a weight of a column and a channel of all groups.
+const char kZeros[] = R"(
+#if W_ZERO_A
+#define W_ZERO_OF_X (SUM)w_load(a_zero, 0)
+#else
+#define W_ZERO_OF_X (SUM)0
+#endif
+#if W_ZERO_B
+#define W_ZERO_OF_W(column, channel) \
+  (SUM)w_load(b_zero, (column) * s.zero_column + (channel) * s.zero_channel)
+#else
+#define W_ZERO_OF_W(column, channel) (SUM)0
+#endif
+)";
+
 // What is left of a row of y, and the end of the kernels.
 const char kResults[] = R"(
 // Where a row lies in y and in the epilogue's operands.
@@ -128,24 +143,24 @@ template <int n, class B> W_FN void w_read_bias(SUM* to, const w_convolution_siz
 template <int n, class Y> W_FN void w_finish_columns(
     const w_convolution_sizes& s, Y y, const w_operands& operands, const w_place& place,
     i64 column, i64 count, const SUM* sums, const SUM* biases) {
-  SUM read[n][W_OPERANDS + 1];
+  w_values read[n];
 #define W_READ_OPERAND(o, pointer) \
-  if (o < W_OPERANDS) { \
+  { \
     const i64 at = place.operands[o] + column * s.operands[o].column; \
     if (s.operands[o].groups) { \
       const auto group = w_get_group<n>(pointer, at); \
-      _Pragma("unroll") for (int i = 0; i < n; ++i) read[i][o] = w_value(group.v[i]); \
+      _Pragma("unroll") for (int i = 0; i < n; ++i) read[i].v##o = w_value(group.v[i]); \
     } else { \
       _Pragma("unroll") for (int i = 0; i < n; ++i) \
-        if (i < count) read[i][o] = w_load(pointer, at + i * s.operands[o].column); \
+        if (i < count) read[i].v##o = w_load(pointer, at + i * s.operands[o].column); \
     } \
   }
   W_READ_OPERANDS
-  w_pack<TYPE, n> group;
+  w_pack<W_RESULT, n> group;
   #pragma unroll
   for (int i = 0; i < n; ++i) {
     if (i >= count) continue;
-    const SUM x = w_finish_values(s.has_bias ? sums[i] + biases[i] : sums[i], read[i]);
+    const auto x = w_finish_values(s.has_bias ? sums[i] + biases[i] : sums[i], read[i]);
     w_set(&group.v[i], x);
     if (!s.y_groups) w_store(y, place.y + (column + i) * s.y_column, x);
   }
@@ -155,7 +170,7 @@ template <int n, class Y> W_FN void w_finish_columns(
 
 const char kSum[] = R"(
 W_KERNEL(256) weft_convolution_sum(W_IN(SUM) sums, W_IN(TYPE) bias,
-                                   W_OUT(TYPE) y W_OPERAND_PARAMETERS,
+                                   W_OUT(W_RESULT) y W_OPERAND_PARAMETERS,
                                    const w_convolution_sizes s) {
   const w_operands operands = {W_OPERAND_ARGUMENTS};
   const i64 count = s.groups * s.rows * s.columns;
@@ -198,8 +213,9 @@ W_KERNEL(256) weft_convolution_pack(W_IN(TYPE) w, W_OUT(TYPE) packed,
 // Neighbouring threads compute neighbouring channels if those lie side by side in y, else
 // neighbouring points.
 const char kDirect[] = R"(
-W_KERNEL(256) weft_convolution(W_IN(TYPE) x, W_IN(TYPE) w, W_IN(TYPE) bias,
-                               W_OUT(TYPE) y W_OPERAND_PARAMETERS, const w_convolution_sizes s) {
+W_KERNEL(256) weft_convolution(W_IN(W_OF_A) x, W_IN(W_OF_B) w, W_IN(TYPE) bias,
+                               W_OUT(W_RESULT) y W_OPERAND_PARAMETERS W_ZERO_PARAMETERS,
+                               const w_convolution_sizes s) {
   const w_operands operands = {W_OPERAND_ARGUMENTS};
   const i64 columns = s.groups * s.columns;
   for (i64 e = w_thread(); e < s.rows * columns; e += w_threads()) {
@@ -209,6 +225,7 @@ W_KERNEL(256) weft_convolution(W_IN(TYPE) x, W_IN(TYPE) w, W_IN(TYPE) bias,
     w_window window = w_find_window(s, row);
     window.offset += group * s.channels * s.x_channel;
     const i64 weights = group * s.w_group + column % s.columns * s.w_column;
+    const SUM zero = W_ZERO_OF_X;
     SUM sum = 0;
     w_tap t;
     for (t.at[0] = 0; t.at[0] < s.taps[0]; ++t.at[0])
@@ -219,7 +236,10 @@ W_KERNEL(256) weft_convolution(W_IN(TYPE) x, W_IN(TYPE) w, W_IN(TYPE) bias,
           if (!w_find(s, window, t, &at)) continue;
           const i64 tap = weights + t.at[0] * s.w[0] + t.at[1] * s.w[1] + t.at[2] * s.w[2];
           for (i64 c = 0; c < s.channels; ++c)
-            sum = w_fma((SUM)w_load(x, at + c * s.x_channel), (SUM)w_load(w, tap + c * s.w_channel), sum);
+            sum = w_fma((SUM)w_load(x, at + c * s.x_channel) - zero,
+                        (SUM)w_load(w, tap + c * s.w_channel) -
+                            W_ZERO_OF_W(column, group * s.channels + c),
+                        sum);
         }
     const w_place place = w_find_place(s, row);
     SUM biases[1];
@@ -232,8 +252,9 @@ W_KERNEL(256) weft_convolution(W_IN(TYPE) x, W_IN(TYPE) w, W_IN(TYPE) bias,
 // One filter for each channel. A thread computes a group of channels, at W_ALONG neighbouring
 // points: they share weights and elements of x.
 const char kDepthwise[] = R"(
-W_KERNEL(256) weft_convolution(W_IN(TYPE) x, W_IN(TYPE) packed, W_IN(TYPE) bias,
-                               W_OUT(TYPE) y W_OPERAND_PARAMETERS, const w_convolution_sizes s) {
+W_KERNEL(256) weft_convolution(W_IN(W_OF_A) x, W_IN(W_OF_B) packed, W_IN(TYPE) bias,
+                               W_OUT(W_RESULT) y W_OPERAND_PARAMETERS W_ZERO_PARAMETERS,
+                               const w_convolution_sizes s) {
   const w_operands operands = {W_OPERAND_ARGUMENTS};
   const u32 groups = (u32)s.groups / W_PART, runs = ((u32)s.out[2] + W_ALONG - 1) / W_ALONG;
   const i64 lines = s.rows / s.out[2], count = lines * runs * groups;
@@ -243,7 +264,10 @@ W_KERNEL(256) weft_convolution(W_IN(TYPE) x, W_IN(TYPE) packed, W_IN(TYPE) bias,
     const int q0 = (int)(run - line * runs) * W_ALONG;
     const i64 image = line / (u64)s.out[1];
     const int p = (int)(line - image * s.out[1]);
-    SUM sum[W_ALONG][W_PART] = {};
+    SUM sum[W_ALONG][W_PART] = {}, zeros[W_PART];
+    const SUM zero = W_ZERO_OF_X;
+    #pragma unroll
+    for (int c = 0; c < W_PART; ++c) zeros[c] = W_ZERO_OF_W(channel + c, channel + c);
     for (int r = 0; r < (int)s.taps[1]; ++r) {
       const int u = p * (int)s.stride[1] - (int)s.before[1] + r * (int)s.dilation[1];
       if ((u32)u >= (u32)s.in[1]) continue;
@@ -252,7 +276,7 @@ W_KERNEL(256) weft_convolution(W_IN(TYPE) x, W_IN(TYPE) packed, W_IN(TYPE) bias,
       for (int t = 0; t < W_TAPS; ++t) {
         const auto group = w_get_group<W_PART>(packed, ((i64)r * W_TAPS + t) * s.width + channel);
         #pragma unroll
-        for (int c = 0; c < W_PART; ++c) weights[t][c] = w_value(group.v[c]);
+        for (int c = 0; c < W_PART; ++c) weights[t][c] = (SUM)w_value(group.v[c]) - zeros[c];
       }
       const i64 from = image * s.x_image + u * s.x[1] + channel;
       #pragma unroll
@@ -266,7 +290,7 @@ W_KERNEL(256) weft_convolution(W_IN(TYPE) x, W_IN(TYPE) packed, W_IN(TYPE) bias,
           if (t < 0 || t >= W_TAPS) continue;
           #pragma unroll
           for (int c = 0; c < W_PART; ++c) {
-            sum[a][c] = w_fma((SUM)w_value(group.v[c]), weights[t][c], sum[a][c]);
+            sum[a][c] = w_fma((SUM)w_value(group.v[c]) - zero, weights[t][c], sum[a][c]);
           }
         }
       }

@@ -6,6 +6,7 @@ namespace weft::cuda::convolution_text {
 
 extern const char kSizes[];
 extern const char kPlaces[];
+extern const char kZeros[];
 extern const char kResults[];
 // Whole kernels.
 extern const char kSum[];

@@ -21,8 +21,8 @@ typedef w_pack<W_ELEMENT, W_PART> w_part;
 // The loop over the depth, around the text that adds the products of `stage` to `sum`.
 const char kLoopBegin[] = R"(
 W_KERNEL(W_THREADS, W_BLOCKS) weft_convolution(
-    W_IN(TYPE) x, W_IN(TYPE) packed, W_OUT(SUM) sums, W_IN(TYPE) bias,
-    W_OUT(TYPE) y W_OPERAND_PARAMETERS, const w_convolution_sizes s) {
+    W_IN(W_OF_A) x, W_IN(W_OF_B) packed, W_OUT(SUM) sums, W_IN(TYPE) bias,
+    W_OUT(W_RESULT) y W_OPERAND_PARAMETERS W_ZERO_PARAMETERS, const w_convolution_sizes s) {
   const w_operands operands = {W_OPERAND_ARGUMENTS};
   W_SHARED(W_ELEMENT, left, W_STAGES * W_LEFT);
   W_SHARED(W_ELEMENT, right, W_STAGES * W_RIGHT);
@@ -66,21 +66,37 @@ W_KERNEL(W_THREADS, W_BLOCKS) weft_convolution(
     weights[h] = wanted[h] ? (group * (int)s.depth * (int)s.width) + W_PACKED_AT(k, (i32)column) : 0;
   }
 
+#if W_ZERO_A
+  // What stands where there is no element of x.
+  w_part nothing;
+  #pragma unroll
+  for (int i = 0; i < W_PART; ++i) nothing.v[i] = (W_ELEMENT)W_ZERO_OF_X;
+#endif
   const auto load_left = [&](int stage) {
 #if W_CHANNEL_GROUPS
     #pragma unroll
     for (int h = 0; h < W_LEFT_LOADS; ++h) {
       W_INDEX at;
       const bool inside = w_find(s, windows[h], tap, &at);
-      w_fetch<16>(left, stage * W_LEFT + (left_row + h * left_rows) * W_LINE + left_k,
-                      w_as<W_ELEMENT>(x, at), inside);
+      const int to = stage * W_LEFT + (left_row + h * left_rows) * W_LINE + left_k;
+#if W_ZERO_A
+      if (!inside) {
+        w_put_shared(left, to, nothing);
+        continue;
+      }
+#endif
+      w_fetch<16>(left, to, w_as<W_ELEMENT>(x, at), inside);
     }
     w_move(s, &tap, W_DEPTH);
 #else
     #pragma unroll
     for (int h = 0; h < W_LEFT_LOADS; ++h) {
       W_INDEX at;
+#if W_ZERO_A
+      kept[h] = nothing.v[0];
+#else
       kept[h] = W_ELEMENT();
+#endif
       if (w_find(s, windows[0], tap, &at)) kept[h] = w_get(w_as<W_ELEMENT>(x, at), 0);
       w_move(s, &tap, W_THREADS / W_ROWS);
     }
@@ -105,6 +121,7 @@ W_KERNEL(W_THREADS, W_BLOCKS) weft_convolution(
   };
 
   SUM sum[W_COUNT] = {};
+  W_STATE
   for (int stage = 0; stage < W_STAGES - 1; ++stage) {
     if (stage < steps) {
       load_left(stage);
@@ -145,6 +162,7 @@ const char kPlainDefinitions[] = R"(
 #define W_ACROSS (W_COLUMNS / W_WARPS_ACROSS / 8)
 #define W_DOWN (W_ROWS / W_WARPS_DOWN / 4)
 #define W_COUNT (W_DOWN * W_ACROSS)
+#define W_STATE
 )";
 
 const char kPlainProducts[] = R"(
@@ -218,7 +236,7 @@ const char kPlainStore[] = R"(
 // columns.
 
 const char kTensorDefinitions[] = R"(
-#define W_PAD 8
+#define W_PAD W_PART
 #define W_RIGHT (W_COLUMNS * W_LINE)
 #define W_RIGHT_LOADS (W_COLUMNS * W_DEPTH / W_PART / W_THREADS)
 #define W_RIGHT_K(e) ((e) % (W_DEPTH / W_PART) * W_PART)
@@ -228,28 +246,31 @@ const char kTensorDefinitions[] = R"(
 #define W_ACROSS (W_COLUMNS / W_WARPS_ACROSS / 8)
 #define W_DOWN (W_ROWS / W_WARPS_DOWN / 16)
 #define W_COUNT (W_DOWN * W_ACROSS * 4)
+#define W_STATE w_zero_sums<W_DOWN, W_ACROSS> zeros;
 )";
 
 const char kTensorProducts[] = R"(
     const int row = warp / W_WARPS_ACROSS * (16 * W_DOWN) + lane % 16;
     const int column = warp % W_WARPS_ACROSS * (8 * W_ACROSS) + lane / 16 * 8 + lane % 8;
     #pragma unroll
-    for (int k = 0; k < W_DEPTH; k += 16) {
+    for (int k = 0; k < W_DEPTH; k += 2 * W_PART) {
       u32 p[W_DOWN][4], q[W_ACROSS][2];
       #pragma unroll
       for (int i = 0; i < W_DOWN; ++i) {
-        w_matrices(p[i], left, stage * W_LEFT + (row + 16 * i) * W_LINE + k + lane / 16 * 8);
+        w_matrices(p[i], left, stage * W_LEFT + (row + 16 * i) * W_LINE + k + lane / 16 * W_PART);
       }
       #pragma unroll
       for (int j = 0; j < W_ACROSS; j += 2) {
         w_matrices(q[j], right,
-                   stage * W_RIGHT + (column + 8 * j) * W_LINE + k + lane / 8 % 2 * 8);
+                   stage * W_RIGHT + (column + 8 * j) * W_LINE + k + lane / 8 % 2 * W_PART);
       }
       #pragma unroll
       for (int i = 0; i < W_DOWN; ++i) {
         #pragma unroll
-        for (int j = 0; j < W_ACROSS; ++j) w_mma(&sum[(i * W_ACROSS + j) * 4], p[i], q[j], TYPE());
+        for (int j = 0; j < W_ACROSS; ++j)
+          w_mma(&sum[(i * W_ACROSS + j) * 4], p[i], q[j], W_MMA_TYPES);
       }
+      zeros.add(p, q);
     }
 )";
 
@@ -257,6 +278,13 @@ const char kTensorStore[] = R"(
   const int row = warp / W_WARPS_ACROSS * (16 * W_DOWN) + lane / 4;
   const int column = warp % W_WARPS_ACROSS * (8 * W_ACROSS) + lane % 4 * 2;
   const i64 columns = s.columns - column0 - column;
+  const int lines = lane % 4 * 2;
+  zeros.take(
+      sum, (u32)steps * W_DEPTH, [&](int) { return W_ZERO_OF_X; },
+      [&](int line) {
+        const i64 n = column + line - lines;
+        return column0 + n < s.columns ? W_ZERO_OF_W(group * s.columns + column0 + n, 0) : (SUM)0;
+      });
   #pragma unroll
   for (int i = 0; i < 2 * W_DOWN; ++i) {
     const i64 m = row0 + row + 8 * i;
@@ -266,7 +294,7 @@ const char kTensorStore[] = R"(
       #pragma unroll
       for (int j = 0; j < 2 * W_ACROSS; ++j) {
         const int n = j / 2 * 8 + j % 2;
-        const f32 x = sum[(i / 2 * W_ACROSS + j / 2) * 4 + i % 2 * 2 + j % 2];
+        const SUM x = sum[(i / 2 * W_ACROSS + j / 2) * 4 + i % 2 * 2 + j % 2];
         if (n < columns) w_store(sums, to + n, x);
       }
       continue;
@@ -276,7 +304,7 @@ const char kTensorStore[] = R"(
     for (int j = 0; j < W_ACROSS; ++j) {
       if (j * 8 >= columns) continue;
       const i64 first = group * s.columns + column0 + column + j * 8;
-      f32 biases[2];
+      SUM biases[2];
       w_read_bias<2>(biases, s, bias, first, columns - j * 8);
       w_finish_columns<2>(s, y, operands, place, first, columns - j * 8,
                           &sum[(i / 2 * W_ACROSS + j) * 4 + i % 2 * 2], biases);

@@ -33,12 +33,12 @@ std::string ReadOperands(int operands) {
   return text + "\n";
 }
 
-std::string BeginUnit(const ConvolutionForm& form, const ConvolutionEpilogue& epilogue) {
-  return absl::StrCat(Prelude(), epilogue.text, ReadOperands(epilogue.operands), "#define W_INDEX ",
-                      form.wide ? "i64" : "i32", "\n", Define("W_TRANSPOSED", form.transposed),
-                      Define("W_CHANNELS_FIRST", form.channels_first),
-                      Define("W_POINTS", form.points), Define("W_FIRST", 3 - form.dims),
-                      Define("W_PART", ConvolutionGroup(form.dtype)));
+std::string BeginUnit(const ConvolutionForm& form, const ConvolutionEpilogue& epilogue, int part) {
+  return absl::StrCat(
+      Prelude(), epilogue.text, ReadOperands(epilogue.operands), OperandsText(form.operands),
+      "#define W_INDEX ", form.wide ? "i64" : "i32", "\n", Define("W_TRANSPOSED", form.transposed),
+      Define("W_CHANNELS_FIRST", form.channels_first), Define("W_POINTS", form.points),
+      Define("W_FIRST", 3 - form.dims), Define("W_PART", part));
 }
 
 }  // namespace
@@ -51,45 +51,51 @@ int ConvolutionTile::shared_bytes() const {
 
 std::string ConvolutionUnit(const ConvolutionForm& form, const ConvolutionEpilogue& epilogue) {
   const ConvolutionTile& tile = form.tile;
-  std::string text = BeginUnit(form, epilogue);
+  std::string text = BeginUnit(form, epilogue, ConvolutionGroup(form.operands.left));
   absl::StrAppend(&text, Define("W_ROWS", tile.rows), Define("W_COLUMNS", tile.columns),
                   Define("W_DEPTH", tile.depth), Define("W_STAGES", tile.stages),
                   Define("W_THREADS", tile.threads()), Define("W_BLOCKS", tile.blocks));
   if (form.kind == ConvolutionKind::kWgmma) {
     absl::StrAppend(&text, TilePrelude(), WgmmaPrelude(tile.columns), kSizes, kPlaces, kResults,
                     kWgmma, kSum);
-    return WithTypes(text, form.dtype);
+    return WithTypes(text, form.operands.left);
   }
   const bool tensor = form.kind == ConvolutionKind::kTensor;
-  absl::StrAppend(&text, "#define W_ELEMENT ", tensor ? "u16" : "SUM", "\n",
-                  Define("W_CHANNEL_GROUPS", form.channel_groups),
+  absl::StrAppend(&text, "#define W_ELEMENT ",
+                  !tensor                 ? "SUM"
+                  : form.operands.bytes() ? "u8"
+                                          : "u16",
+                  "\n", Define("W_CHANNEL_GROUPS", form.channel_groups),
                   Define("W_WARPS_DOWN", tile.warps_down),
                   Define("W_WARPS_ACROSS", tile.warps_across), Define("W_PIECE", tile.piece),
-                  tensor ? kTensorDefinitions : kPlainDefinitions, kSizes, kPlaces, kResults);
+                  tensor ? ZeroSumsText() + kTensorDefinitions : kPlainDefinitions, kSizes, kPlaces,
+                  kZeros, kResults);
   absl::StrAppend(&text, kLoads, kLoopBegin, tensor ? kTensorProducts : kPlainProducts, kLoopEnd,
                   tensor ? kTensorStore : kPlainStore, kSum);
-  return WithTypes(text, form.dtype);
+  return WithTypes(text, form.operands.left);
 }
 
 std::string ConvolutionPackUnit(DType dtype, bool transposed, bool channels_first) {
-  return WithTypes(
+  const std::string text =
       absl::StrCat(Prelude(), Define("W_OPERANDS", 0), Define("W_TRANSPOSED", transposed),
-                   Define("W_CHANNELS_FIRST", channels_first), kSizes, kPack),
-      dtype);
+                   Define("W_CHANNELS_FIRST", channels_first), kSizes, kPack);
+  return absl::StrReplaceAll(text, {{"TYPE", MemoryType(dtype)}});
 }
 
 std::string DirectConvolutionUnit(const ConvolutionForm& form,
                                   const ConvolutionEpilogue& epilogue) {
-  return WithTypes(absl::StrCat(BeginUnit(form, epilogue), kSizes, kPlaces, kResults, kDirect),
-                   form.dtype);
+  return WithTypes(
+      absl::StrCat(BeginUnit(form, epilogue, 1), kSizes, kPlaces, kZeros, kResults, kDirect),
+      form.operands.left);
 }
 
 std::string DepthwiseConvolutionUnit(const ConvolutionForm& form, int taps, int stride,
                                      const ConvolutionEpilogue& epilogue) {
-  return WithTypes(
-      absl::StrCat(BeginUnit(form, epilogue), Define("W_TAPS", taps), Define("W_STRIDE", stride),
-                   Define("W_ALONG", kDepthwisePoints), kSizes, kPlaces, kResults, kDepthwise),
-      form.dtype);
+  return WithTypes(absl::StrCat(BeginUnit(form, epilogue, DepthwiseGroup(form.operands.left)),
+                                Define("W_TAPS", taps), Define("W_STRIDE", stride),
+                                Define("W_ALONG", kDepthwisePoints), kSizes, kPlaces, kZeros,
+                                kResults, kDepthwise),
+                   form.operands.left);
 }
 
 }  // namespace weft::cuda

@@ -2,9 +2,11 @@
 #ifndef WEFT_BACKENDS_CUDA_ROUTINES_CONVOLUTION_UNIT_H_
 #define WEFT_BACKENDS_CUDA_ROUTINES_CONVOLUTION_UNIT_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 
+#include "backends/cuda/routines/zero_sums_text.h"
 #include "graph/tensor/dtype.h"
 
 namespace weft::cuda {
@@ -29,6 +31,8 @@ struct ConvolutionSizes {
   int64_t y_column = 0;
   int64_t y_groups = 0;  // Neighbouring columns of y can be written in aligned groups.
   int64_t has_bias = 0, bias = 0;
+  // Strides of the weights' zero points, for columns of all groups and for channels.
+  int64_t zero_column = 0, zero_channel = 0;
   // Packed weights: matrices of `depth` by `width` for each group, padded with zeros.
   int64_t depth = 0, width = 0;
   // Parts of the depth, in steps of the tile's.
@@ -55,12 +59,12 @@ struct ConvolutionTile {
 
 enum class ConvolutionKind : uint8_t {
   kPlain,   // For elements of 32 and 64 bits.
-  kTensor,  // mma.sync, for elements of 16 bits.
-  kWgmma,   // The same, from compute capability 9.0 on; needs channel_groups.
+  kTensor,  // mma.sync, for elements of 16 and 8 bits.
+  kWgmma,   // For 16 bits, from compute capability 9.0 on; needs channel_groups.
 };
 
 struct ConvolutionForm {
-  DType dtype = DType::kF32;
+  ProductOperands operands;  // The input and the weights.
   ConvolutionKind kind = ConvolutionKind::kPlain;
   ConvolutionTile tile;
   // Threads read groups of neighbouring channels; else single elements of neighbouring points.
@@ -76,6 +80,9 @@ struct ConvolutionForm {
 // Elements of an aligned group of 16 bytes.
 inline int ConvolutionGroup(DType dtype) { return static_cast<int>(128 / DTypeBits(dtype)); }
 
+// Channels that a thread of the depthwise kernel computes.
+inline int DepthwiseGroup(DType dtype) { return std::min(ConvolutionGroup(dtype), 8); }
+
 // The text of epilogue.h, and its number of operands.
 struct ConvolutionEpilogue {
   std::string text;
@@ -83,28 +90,32 @@ struct ConvolutionEpilogue {
 };
 
 // A unit with the kernels
-//   weft_convolution(x, packed, sums, bias, y, operands of the epilogue, ConvolutionSizes): sums
-//     over a part of the depth; with one part they go to y, else to `sums`, [parts, groups, rows,
-//     columns].
+//   weft_convolution(x, packed, sums, bias, y, operands of the epilogue, zero points of x and of
+//   the
+//     weights, ConvolutionSizes): sums over a part of the depth; with one part they go to y, else
+//     to `sums`, [parts, groups, rows, columns].
 //   weft_convolution_sum(sums, bias, y, operands, ConvolutionSizes): y of several parts, added in
 //     their order.
 // Sums of floats are in f64 for f64 and in f32 for the others; those of integers wrap. The bias is
-// added to them, and what the epilogue makes of that is stored.
+// added to them, and what the epilogue makes of that is stored. Only kernels of integers of 8 bits
+// have parameters for zero points; padding stands for that of x. weft_convolution's tiles of tensor
+// cores take zero points of the weights by column alone.
 std::string ConvolutionUnit(const ConvolutionForm& form, const ConvolutionEpilogue& epilogue);
 
 // A unit with the kernel weft_convolution_pack(w, packed, ConvolutionSizes): matrices of the depth
 // by the width, or transposed.
 std::string ConvolutionPackUnit(DType dtype, bool transposed, bool channels_first);
 
-// A unit with the kernel weft_convolution(x, w, bias, y, operands, ConvolutionSizes), in which a
-// thread computes one element.
+// A unit with the kernel weft_convolution(x, w, bias, y, operands, zero points, ConvolutionSizes),
+// in which a thread computes one element.
 std::string DirectConvolutionUnit(const ConvolutionForm& form, const ConvolutionEpilogue& epilogue);
 
 // Points along the last dim that a thread computes.
 inline constexpr int kDepthwisePoints = 4;
-// A unit with the kernel weft_convolution(x, packed, bias, y, operands, ConvolutionSizes), for one
-// filter for each channel, channels in aligned groups, and two dims. The packed weights are a
-// matrix of the taps by the channels. `taps` and `stride`: of the last dim, whose dilation is 1.
+// A unit with the kernel weft_convolution(x, packed, bias, y, operands, zero points,
+// ConvolutionSizes), for one filter for each channel, channels in groups of DepthwiseGroup, and two
+// dims. The packed weights are a matrix of the taps by the channels. `taps` and `stride`: of the
+// last dim, whose dilation is 1.
 std::string DepthwiseConvolutionUnit(const ConvolutionForm& form, int taps, int stride,
                                      const ConvolutionEpilogue& epilogue);
 

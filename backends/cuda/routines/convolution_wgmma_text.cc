@@ -16,7 +16,7 @@ const char kWgmma[] = R"(
 W_FN int w_tile_at(int line, int group) { return (line * W_GROUPS + (group ^ line % 8)) * 8; }
 W_KERNEL(W_THREADS, W_BLOCKS) weft_convolution(
     W_IN(TYPE) x, W_IN(TYPE) packed, W_OUT(SUM) sums, W_IN(TYPE) bias,
-    W_OUT(TYPE) y W_OPERAND_PARAMETERS, const w_convolution_sizes s) {
+    W_OUT(W_RESULT) y W_OPERAND_PARAMETERS, const w_convolution_sizes s) {
   const w_operands operands = {W_OPERAND_ARGUMENTS};
   static_assert(W_DEPTH == 64 && W_STAGES >= 3, "");
   W_DYNAMIC(u16, tiles, 0);

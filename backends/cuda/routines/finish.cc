@@ -95,9 +95,7 @@ absl::StatusOr<Finish> MakeFinish(const RoutineContext& context, const StepReque
     AddOperand(request, place, &launch);
   }
   AddOperand(request, place, &launch);
-  for (const EpilogueOperand& operand : epilogue.operands) {
-    AddOperand(request, operand.arg, &launch);
-  }
+  epilogue.AddOperands(request, &launch);
   std::string bytes = BytesOf(sizes);
   for (const FinishOperand& operand : operands) bytes += BytesOf(operand);
   launch.AddStruct(bytes);

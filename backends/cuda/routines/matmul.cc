@@ -32,6 +32,12 @@ struct Sizes {
   std::vector<MatmulOperand> operands;
 };
 
+// The arguments of a step that are no matrices; -1: absent.
+struct Others {
+  int bias = -1;
+  int a_zero = -1, b_zero = -1;  // Zero points.
+};
+
 // The stride of an operand along dim `d` of the result's batch, which has `rank` dims; the operand
 // has `own` batch dims, which stand last.
 int64_t BatchStride(const RunView& view, int own, int d, int rank) {
@@ -168,6 +174,7 @@ void Transpose(Sizes* all) {
   std::swap(sizes.a_k, sizes.b_k);
   std::swap(sizes.c_row, sizes.c_column);
   std::swap(sizes.bias_row, sizes.bias_column);
+  std::swap(sizes.a_zero_row, sizes.b_zero_column);
   std::swap(sizes.a, sizes.b);
   for (MatmulOperand& operand : all->operands) std::swap(operand.row, operand.column);
 }
@@ -191,7 +198,7 @@ MatmulRead ReadOf(const RunView& view, const int64_t* batch, int64_t rank, int64
   return line_stride == 1 && k_stride != 1 ? MatmulRead::kOneAlongLines : MatmulRead::kOneAlongK;
 }
 
-MatmulProblem ProblemOf(const Sizes& all, const RunView& a, const RunView& b,
+MatmulProblem ProblemOf(const Sizes& all, const RunView& a, const RunView& b, const Others& others,
                         const CudaDevice& device) {
   const MatmulSizes& sizes = all.matmul;
   MatmulProblem problem;
@@ -199,7 +206,7 @@ MatmulProblem ProblemOf(const Sizes& all, const RunView& a, const RunView& b,
   problem.n = sizes.n;
   problem.k = sizes.k;
   problem.batches = sizes.batches;
-  problem.dtype = a.dtype;
+  problem.operands = {a.dtype, b.dtype, others.a_zero >= 0, others.b_zero >= 0};
   problem.tensor_cores = device.has_tensor_cores();
   problem.f32_products = device.f32_products();
   problem.wgmma = device.has_wgmma();
@@ -221,38 +228,60 @@ int BiasOf(const StepRequest& request) {
   return own > 2 && request.args[2].present() ? 2 : -1;
 }
 
-}  // namespace
-
-absl::StatusOr<std::unique_ptr<StepCode>> MakeMatmul(const RoutineContext& context,
-                                                     const StepRequest& request) {
-  CudaDevice& device = context.device;
-  // The library reads all bits of f32 or 11.
-  if (request.args[0].dtype != DType::kF32 || device.f32_products() != 3) {
-    auto library = MakeLtMatmul(context, request);
-    if (!absl::IsUnimplemented(library.status())) return library;
+Others OthersOf(const StepRequest& request) {
+  Others others;
+  const std::string name(request.step.op->name());
+  if (name == "linear") others.bias = BiasOf(request);
+  if (name == "matmul_integer") {
+    if (request.args[2].present()) others.a_zero = 2;
+    if (request.args[3].present()) others.b_zero = 3;
   }
-  const bool linear = request.step.op->name() == "linear";
+  return others;
+}
+
+// The distance of zero points of neighbouring channels.
+int64_t ZeroStride(const StepRequest& request, int arg) {
+  return arg >= 0 && request.args[arg].numel() > 1 ? 1 : 0;
+}
+
+// A step that is made.
+struct Making {
+  const StepRequest& request;
+  EpilogueCode epilogue;
+  Sizes sizes;
+  int a = 0, b = 1;  // Arguments; exchanged if the matrices are transposed.
+  Others others;
+  MatmulChoice choice;
+
+  bool of_bytes() const { return DTypeBits(request.args[0].dtype) == 8; }
+};
+
+absl::StatusOr<Making> Describe(const CudaDevice& device, const StepRequest& request) {
   const RunView& left = request.args[0];
   const RunView& right = request.args[1];
   const RunView& result = request.results[0];
-  if (result.dtype != left.dtype) {
-    return absl::UnimplementedError("the matmul kernel does not accumulate in another dtype");
-  }
   const RunView absent;
-  const bool has_bias = linear && BiasOf(request) >= 0;
-  const RunView& bias = has_bias ? request.args[2] : absent;
-  WEFT_ASSIGN_OR_RETURN(const EpilogueCode epilogue, MakeEpilogue(request, result.rank() - 1));
-  WEFT_ASSIGN_OR_RETURN(Sizes sizes, linear ? LinearOf(left, right, bias, result, epilogue)
-                                            : MatmulOf(left, right, result, epilogue));
-  const RunView* a = &left;
-  const RunView* b = &right;
-  if (sizes.matmul.n <= kMaxFewRows && sizes.matmul.m > sizes.matmul.n) {
-    Transpose(&sizes);
-    std::swap(a, b);
+  Making making{request, {}, {}, 0, 1, OthersOf(request), {}};
+  Others& others = making.others;
+  Sizes& sizes = making.sizes;
+  WEFT_ASSIGN_OR_RETURN(making.epilogue, MakeEpilogue(request, result.rank() - 1));
+  if (request.step.op->name() == "linear") {
+    const RunView& bias = others.bias >= 0 ? request.args[others.bias] : absent;
+    WEFT_ASSIGN_OR_RETURN(sizes, LinearOf(left, right, bias, result, making.epilogue));
+  } else {
+    WEFT_ASSIGN_OR_RETURN(sizes, MatmulOf(left, right, result, making.epilogue));
   }
-  const MatmulChoice choice = ChooseMatmul(ProblemOf(sizes, *a, *b, device));
-  if (choice.blocks > kMaxBlocks) return absl::UnimplementedError("a product of too many tiles");
   MatmulSizes& matmul = sizes.matmul;
+  matmul.b_zero_column = ZeroStride(request, others.b_zero);
+  if (matmul.n <= kMaxFewRows && matmul.m > matmul.n) {
+    Transpose(&sizes);
+    std::swap(making.a, making.b);
+    std::swap(others.a_zero, others.b_zero);
+  }
+  making.choice = ChooseMatmul(
+      ProblemOf(sizes, request.args[making.a], request.args[making.b], others, device));
+  const MatmulChoice& choice = making.choice;
+  if (choice.blocks > kMaxBlocks) return absl::UnimplementedError("a product of too many tiles");
   matmul.down = choice.down;
   matmul.across = choice.across;
   matmul.splits = choice.splits;
@@ -260,39 +289,74 @@ absl::StatusOr<std::unique_ptr<StepCode>> MakeMatmul(const RoutineContext& conte
   const int64_t group = StoreGroupOf(choice.kernel);
   matmul.c_groups = AreMultiples(result, matmul.c, matmul.rank, group) && matmul.c_column == 1 &&
                     matmul.n % group == 0 && (matmul.m == 1 || matmul.c_row % group == 0);
-  WEFT_ASSIGN_OR_RETURN(const auto module,
-                        context.units.Find(MatmulUnit(choice.kernel, epilogue.text)));
-  const int64_t numel = matmul.m * matmul.n * matmul.batches;
-  const int64_t sum_bytes = DTypeBits(result.dtype) == 64 ? 8 : 4;
-  const int64_t parts_bytes = choice.splits > 1 ? numel * choice.splits * sum_bytes : 0;
-  std::string bytes = BytesOf(matmul);
+  return making;
+}
+
+// The parameters of the kernels, but for the sizes.
+void AddParameters(const Making& making, int64_t parts_bytes, PreparedLaunch* launch) {
+  const StepRequest& request = making.request;
+  AddOperand(request, making.a, launch);
+  AddOperand(request, making.b, launch);
+  AddOperand(request, making.others.bias, launch);
+  AddOperand(request, static_cast<int>(request.args.size()), launch);
+  if (parts_bytes > 0) {
+    launch->AddScratch(parts_bytes);
+  } else {
+    launch->AddOperand(-1, 0, {});
+  }
+  making.epilogue.AddOperands(request, launch);
+  if (!making.of_bytes()) return;
+  AddOperand(request, making.others.a_zero, launch);
+  AddOperand(request, making.others.b_zero, launch);
+}
+
+std::string SizesText(const Sizes& sizes) {
+  std::string bytes = BytesOf(sizes.matmul);
   for (const MatmulOperand& operand : sizes.operands) bytes += BytesOf(operand);
-  bytes += BytesOf(MatmulOperand());
-  const bool reads_less = choice.kernel.form == MatmulForm::kTf32;
-  const double error = !reads_less ? 0 : choice.kernel.products == 3 ? 0x1p-21 : 0x1p-11;
-  auto code = std::make_unique<RoutineCode>(device, request, "matmul");
+  return bytes + BytesOf(MatmulOperand());
+}
+
+absl::Status AddLaunches(const RoutineContext& context, const Making& making, RoutineCode* code) {
+  const MatmulChoice& choice = making.choice;
+  const MatmulSizes& matmul = making.sizes.matmul;
+  WEFT_ASSIGN_OR_RETURN(const auto module,
+                        context.units.Find(MatmulUnit(choice.kernel, making.epilogue.text)));
+  const int64_t numel = matmul.m * matmul.n * matmul.batches;
+  const int64_t sum_bytes = DTypeBits(making.request.args[0].dtype) == 64 ? 8 : 4;
+  const int64_t parts_bytes = choice.splits > 1 ? numel * choice.splits * sum_bytes : 0;
   code->ReserveScratch(parts_bytes);
-  code->set_operand_error(error);
-  const auto add = [&](PreparedLaunch* launch) {
-    AddOperand(request, a == &left ? 0 : 1, launch);
-    AddOperand(request, a == &left ? 1 : 0, launch);
-    AddOperand(request, has_bias ? 2 : -1, launch);
-    AddOperand(request, static_cast<int>(request.args.size()), launch);
-    if (parts_bytes > 0) {
-      launch->AddScratch(parts_bytes);
-    } else {
-      launch->AddOperand(-1, 0, {});
-    }
-    for (const EpilogueOperand& e : epilogue.operands) AddOperand(request, e.arg, launch);
-  };
-  LaunchShape shape = GridOf(choice.blocks, device.multiprocessors());
+  const auto add = [&](PreparedLaunch* launch) { AddParameters(making, parts_bytes, launch); };
+  const std::string sizes = SizesText(making.sizes);
+  LaunchShape shape = GridOf(choice.blocks, context.device.multiprocessors());
   shape.threads = static_cast<unsigned>(choice.kernel.threads());
   shape.shared_bytes = static_cast<unsigned>(choice.kernel.shared_bytes());
-  WEFT_RETURN_IF_ERROR(code->AddKernel(module, "weft_matmul", shape, add, bytes));
-  if (choice.blocks > 0 && parts_bytes > 0) {
-    WEFT_RETURN_IF_ERROR(code->AddKernel(
-        module, "weft_matmul_finish", GridOfElements(numel, device.multiprocessors()), add, bytes));
+  WEFT_RETURN_IF_ERROR(code->AddKernel(module, "weft_matmul", shape, add, sizes));
+  if (choice.blocks == 0 || parts_bytes == 0) return absl::OkStatus();
+  return code->AddKernel(module, "weft_matmul_finish",
+                         GridOfElements(numel, context.device.multiprocessors()), add, sizes);
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<StepCode>> MakeMatmul(const RoutineContext& context,
+                                                     const StepRequest& request) {
+  CudaDevice& device = context.device;
+  const DType dtype = request.args[0].dtype;
+  const bool integers = request.step.op->name() == "matmul_integer";
+  // The library reads all bits of f32 or 11.
+  if (!integers && (dtype != DType::kF32 || device.f32_products() != 3)) {
+    auto library = MakeLtMatmul(context, request);
+    if (!absl::IsUnimplemented(library.status())) return library;
   }
+  if (!integers && request.results[0].dtype != dtype) {
+    return absl::UnimplementedError("the matmul kernel does not accumulate in another dtype");
+  }
+  WEFT_ASSIGN_OR_RETURN(const Making making, Describe(device, request));
+  auto code = std::make_unique<RoutineCode>(device, request, "matmul");
+  if (making.choice.kernel.form == MatmulForm::kTf32) {
+    code->set_operand_error(making.choice.kernel.products == 3 ? 0x1p-21 : 0x1p-11);
+  }
+  WEFT_RETURN_IF_ERROR(AddLaunches(context, making, code.get()));
   return code;
 }
 

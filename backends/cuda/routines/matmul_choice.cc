@@ -45,6 +45,12 @@ constexpr Tile kTensorTiles[] = {
     {64, 64, 64, 3, 32, 32, 3, 5.1, 0.0053, 0.0041},
     {32, 64, 64, 4, 16, 32, 4, 3.3, 0.0037, 0.0027},
 };
+// Estimates: steps of as many bytes take as long as those of 16 bits.
+constexpr Tile kByteTiles[] = {
+    {128, 128, 64, 3, 64, 32, 1, 7.5, 0.0087, 0.0087},
+    {64, 64, 128, 3, 32, 32, 3, 5.1, 0.0027, 0.0021},
+    {32, 64, 128, 4, 16, 32, 4, 3.3, 0.0019, 0.0014},
+};
 constexpr Tile kWgmmaTiles[] = {
     {256, 128, 64, 4, 0, 0, 1, 8, 0.0128, 0.0128},
     {128, 128, 64, 3, 0, 0, 2, 6, 0.009, 0.0081},
@@ -52,13 +58,14 @@ constexpr Tile kWgmmaTiles[] = {
 };
 constexpr Tile kPlainTiles[] = {{64, 64, 16, 1, 4, 4, 1, 4, 0.1, 0.08}};
 
-absl::Span<const Tile> TilesOf(MatmulForm form) {
+absl::Span<const Tile> TilesOf(MatmulForm form, DType dtype) {
   switch (form) {
     case MatmulForm::kFloat:
       return kFloatTiles;
     case MatmulForm::kTf32:
       return kTf32Tiles;
     case MatmulForm::kTensor:
+      if (DTypeBits(dtype) == 8) return kByteTiles;
       return kTensorTiles;
     case MatmulForm::kWgmma:
       return kWgmmaTiles;
@@ -117,7 +124,9 @@ MatmulChoice ChooseTile(const MatmulProblem& problem, MatmulForm form) {
   MatmulChoice choice;
   choice.kernel.form = form;
   double least = -1;
-  for (const Tile& tile : TilesOf(form)) ChooseSplits(problem, tile, &choice, &least);
+  for (const Tile& tile : TilesOf(form, problem.operands.left)) {
+    ChooseSplits(problem, tile, &choice, &least);
+  }
   choice.down = Ceil(problem.m, choice.kernel.tile_m);
   choice.across = Ceil(problem.n, choice.kernel.tile_n);
   choice.blocks = choice.down * choice.across * problem.batches * choice.splits;
@@ -127,7 +136,7 @@ MatmulChoice ChooseTile(const MatmulProblem& problem, MatmulForm form) {
 MatmulChoice ChooseFewRows(const MatmulProblem& problem) {
   MatmulChoice choice;
   const bool wide = Along(problem.b, false);
-  const int group = GroupOf(problem.b, problem.dtype);
+  const int group = GroupOf(problem.b, problem.operands.left);
   choice.kernel.form = wide ? MatmulForm::kFewRowsWide : MatmulForm::kFewRows;
   choice.kernel.part_m = problem.m <= 1 ? 1 : problem.m <= 2 ? 2 : 4;
   choice.kernel.part_n = wide ? group : 1;
@@ -146,9 +155,12 @@ MatmulChoice ChooseFewRows(const MatmulProblem& problem) {
 
 }  // namespace
 
-std::vector<MatmulKernel> TiledKernels(MatmulForm form) {
+std::vector<MatmulKernel> TiledKernels(MatmulForm form, DType dtype) {
   std::vector<MatmulKernel> kernels;
-  for (const Tile& tile : TilesOf(form)) kernels.push_back(KernelOf(form, tile));
+  for (const Tile& tile : TilesOf(form, dtype)) {
+    kernels.push_back(KernelOf(form, tile));
+    kernels.back().operands.left = kernels.back().operands.right = dtype;
+  }
   return kernels;
 }
 
@@ -162,21 +174,26 @@ void SetReads(MatmulRead a, MatmulRead b, MatmulKernel* kernel) {
 
 MatmulChoice ChooseMatmul(const MatmulProblem& problem) {
   MatmulForm form = MatmulForm::kPlain;
-  if (problem.dtype == DType::kF32) {
+  if (problem.operands.left == DType::kF32) {
     form = problem.f32_products > 0 ? MatmulForm::kTf32 : MatmulForm::kFloat;
   }
-  if (problem.tensor_cores && DTypeBits(problem.dtype) == 16) form = MatmulForm::kTensor;
+  const int64_t bits = DTypeBits(problem.operands.left);
+  if (problem.tensor_cores && bits <= 16) form = MatmulForm::kTensor;
   const bool in_groups = InGroups(problem.a) && InGroups(problem.b);
-  if (form == MatmulForm::kTensor && problem.wgmma && in_groups) form = MatmulForm::kWgmma;
+  if (form == MatmulForm::kTensor && bits == 16 && problem.wgmma && in_groups) {
+    form = MatmulForm::kWgmma;
+  }
   if (problem.far) form = MatmulForm::kPlain;
   MatmulChoice choice;
-  if (problem.m <= kMaxFewRows) {
+  // Sums of four rows in groups of bytes do not fit in shared memory.
+  const bool fits = bits > 8 || problem.m <= 2 || Along(problem.b, true);
+  if (problem.m <= kMaxFewRows && fits) {
     choice = ChooseFewRows(problem);
   } else {
     choice = ChooseTile(problem, form);
   }
   if (problem.m == 0) choice.blocks = 0;
-  choice.kernel.dtype = problem.dtype;
+  choice.kernel.operands = problem.operands;
   choice.kernel.products = std::max(problem.f32_products, 1);
   SetReads(problem.a, problem.b, &choice.kernel);
   // The plain kernel finds the contiguous dim itself.

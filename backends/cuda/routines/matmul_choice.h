@@ -12,8 +12,8 @@ namespace weft::cuda {
 // A product whose form and reads are to be chosen.
 struct MatmulProblem {
   int64_t m = 1, n = 1, k = 1, batches = 1;
-  DType dtype = DType::kF32;
-  bool tensor_cores = false;  // The GPU has mma.m16n8k16.
+  ProductOperands operands;
+  bool tensor_cores = false;  // The GPU has mma.m16n8k16, and mma.m16n8k32 for integers.
   int f32_products = 0;       // CudaDevice::f32_products.
   bool wgmma = false;         // And wgmma, with 227 KiB of shared memory.
   bool far = false;           // Places in a tile of a or b do not fit 32 bits.
@@ -36,8 +36,9 @@ inline constexpr int64_t kMaxFewRows = 4;
 // the order of additions.
 MatmulChoice ChooseMatmul(const MatmulProblem& problem);
 
-// The kernels of a form that may be chosen, but for their dtypes and reads.
-std::vector<MatmulKernel> TiledKernels(MatmulForm form);
+// The kernels of a form that may be chosen for elements of a dtype, but for their reads and zero
+// points.
+std::vector<MatmulKernel> TiledKernels(MatmulForm form, DType dtype = DType::kF32);
 
 // Sets how the kernel reads the matrices, and what depends on it.
 void SetReads(MatmulRead a, MatmulRead b, MatmulKernel* kernel);

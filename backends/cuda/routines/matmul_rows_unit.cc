@@ -5,18 +5,19 @@ namespace weft::cuda::matmul_text {
 
 // W_PART_M is at least the number of rows.
 const char kFewRowsCommon[] = R"(
-#define W_GROUP_A (W_READ_A >= 2 ? 16 / (int)sizeof(TYPE) : 1)
-#define W_GROUP_B (W_READ_B >= 2 ? 16 / (int)sizeof(TYPE) : 1)
-// `n` neighbouring elements along a stride, in groups of `group`.
-template <int n, int group, class P> W_FN void w_read_row(SUM* x, P p, i64 at, i64 stride) {
+#define W_GROUP_A (W_READ_A >= 2 ? 16 / (int)sizeof(W_OF_A) : 1)
+#define W_GROUP_B (W_READ_B >= 2 ? 16 / (int)sizeof(W_OF_B) : 1)
+// `n` neighbouring elements along a stride, in groups of `group`, each less `zero`.
+template <int n, int group, class P> W_FN void w_read_row(SUM* x, P p, i64 at, i64 stride,
+                                                          SUM zero) {
   #pragma unroll
   for (int e = 0; e < n; e += group) {
     if constexpr (group > 1) {
       const auto parts = w_get_group<group>(p, at + e * stride);
       #pragma unroll
-      for (int i = 0; i < group; ++i) x[e + i] = w_value(parts.v[i]);
+      for (int i = 0; i < group; ++i) x[e + i] = (SUM)w_value(parts.v[i]) - zero;
     } else {
-      x[e] = w_load(p, at + e * stride);
+      x[e] = (SUM)w_load(p, at + e * stride) - zero;
     }
   }
 }
@@ -40,7 +41,11 @@ W_KERNEL(W_THREADS, W_BLOCKS) weft_matmul(W_MATMUL_PARAMETERS) {
     const i64 n0 = tile % s.across * W_PART_N;
     const w_matrices_at first = w_find_batch(s, batch);
     const i64 end = (split + 1) * s.split_k < s.k ? (split + 1) * s.split_k : s.k;
-    SUM sum[W_PART_M][W_PART_N] = {};
+    SUM sum[W_PART_M][W_PART_N] = {}, left[W_PART_M], right[W_PART_N];
+    #pragma unroll
+    for (int r = 0; r < W_PART_M; ++r) left[r] = r < s.m ? W_ZERO_OF_A(r) : (SUM)0;
+    #pragma unroll
+    for (int j = 0; j < W_PART_N; ++j) right[j] = n0 + j < s.n ? W_ZERO_OF_B(n0 + j) : (SUM)0;
     #pragma unroll 4
     for (i64 k = split * s.split_k + lane * W_GROUP_B; k < end; k += 32 * W_GROUP_B) {
       SUM y[W_PART_N][W_GROUP_B] = {};
@@ -48,14 +53,14 @@ W_KERNEL(W_THREADS, W_BLOCKS) weft_matmul(W_MATMUL_PARAMETERS) {
       for (int j = 0; j < W_PART_N; ++j) {
         if (n0 + j < s.n) {
           w_read_row<W_GROUP_B, W_GROUP_B>(
-              y[j], b, first.b + k * s.b_k + (n0 + j) * s.b_column, s.b_k);
+              y[j], b, first.b + k * s.b_k + (n0 + j) * s.b_column, s.b_k, right[j]);
         }
       }
       #pragma unroll
       for (int r = 0; r < W_PART_M; ++r) {
         if (r >= s.m) break;
         SUM x[W_GROUP_B];
-        w_read_row<W_GROUP_B, W_GROUP_A>(x, a, first.a + r * s.a_row + k * s.a_k, s.a_k);
+        w_read_row<W_GROUP_B, W_GROUP_A>(x, a, first.a + r * s.a_row + k * s.a_k, s.a_k, left[r]);
         #pragma unroll
         for (int j = 0; j < W_PART_N; ++j) {
           #pragma unroll
@@ -93,16 +98,21 @@ W_KERNEL(W_THREADS, W_BLOCKS) weft_matmul(W_MATMUL_PARAMETERS) {
     const i64 column = n0 + lane * W_GROUP_B;
     SUM sum[W_PART_M][W_GROUP_B] = {};
     if (column < s.n) {
+      SUM left[W_PART_M], right[W_GROUP_B];
+      #pragma unroll
+      for (int r = 0; r < W_PART_M; ++r) left[r] = r < s.m ? W_ZERO_OF_A(r) : (SUM)0;
+      #pragma unroll
+      for (int i = 0; i < W_GROUP_B; ++i) right[i] = W_ZERO_OF_B(column + i);
       #pragma unroll 8
       for (i64 k = split * s.split_k + warp; k < end; k += warps) {
         SUM y[W_GROUP_B];
-        w_read_row<W_GROUP_B, W_GROUP_B>(y, b, first.b + k * s.b_k + column * s.b_column, 1);
+        w_read_row<W_GROUP_B, W_GROUP_B>(y, b, first.b + k * s.b_k + column * s.b_column, 1, 0);
         #pragma unroll
         for (int r = 0; r < W_PART_M; ++r) {
           if (r >= s.m) break;
-          const SUM x = w_load(a, first.a + r * s.a_row + k * s.a_k);
+          const SUM x = (SUM)w_load(a, first.a + r * s.a_row + k * s.a_k) - left[r];
           #pragma unroll
-          for (int i = 0; i < W_GROUP_B; ++i) sum[r][i] = w_fma(x, y[i], sum[r][i]);
+          for (int i = 0; i < W_GROUP_B; ++i) sum[r][i] = w_fma(x, y[i] - right[i], sum[r][i]);
         }
       }
     }

@@ -13,13 +13,13 @@ namespace {
 constexpr char kCommon[] = R"(
 struct w_matmul_sizes {
   i64 m, n, k, a_row, a_k, b_k, b_column, c_row, c_column, bias_row, bias_column, has_bias,
-      c_groups, down, across, splits, split_k, batches, rank;
+      a_zero_row, b_zero_column, c_groups, down, across, splits, split_k, batches, rank;
   i64 dims[6], a[6], b[6], c[6];
   struct { i64 row, column, batch[6]; } operands[W_OPERANDS + 1];
 };
 #define W_MATMUL_PARAMETERS \
-  W_IN(TYPE) a, W_IN(TYPE) b, W_IN(TYPE) bias, W_OUT(TYPE) c, W_OUT(SUM) parts \
-  W_OPERAND_PARAMETERS, const w_matmul_sizes s
+  W_IN(W_OF_A) a, W_IN(W_OF_B) b, W_IN(TYPE) bias, W_OUT(W_RESULT) c, W_OUT(SUM) parts \
+  W_OPERAND_PARAMETERS W_ZERO_PARAMETERS, const w_matmul_sizes s
 // The first elements of the matrices and of the epilogue's operands.
 struct w_matrices_at { i64 a, b, c, o[W_OPERANDS + 1]; };
 W_FN w_matrices_at w_find_batch(const w_matmul_sizes& s, i64 batch) {
@@ -53,9 +53,9 @@ W_FN w_tile w_find_tile(const w_matmul_sizes& s, u32 number, int rows, int colum
 W_FN i64 w_part_at(const w_matmul_sizes& s, i64 split, i64 batch, i64 m, i64 n)
     { return ((split * s.batches + batch) * s.m + m) * s.n + n; }
 // The element of c for the sum `x`.
-template <class T, class P> W_FN T w_result(T x, P bias, const w_operands& operands,
-                                            const w_matmul_sizes& s, const w_matrices_at& first,
-                                            i64 m, i64 n) {
+template <class T, class P> W_FN auto w_result(T x, P bias, const w_operands& operands,
+                                               const w_matmul_sizes& s, const w_matrices_at& first,
+                                               i64 m, i64 n) {
   if (s.has_bias) x += w_load(bias, m * s.bias_row + n * s.bias_column);
   i64 at[W_OPERANDS + 1];
   #pragma unroll
@@ -75,17 +75,18 @@ template <class P, class C, class Parts> W_FN void w_store_two(
     if (both) w_store(parts, at + 1, v);
     return;
   }
-  u = w_result(u, bias, operands, s, t.first, m, n);
-  if (both) v = w_result(v, bias, operands, s, t.first, m, n + 1);
+  const auto x = w_result(u, bias, operands, s, t.first, m, n);
+  auto y = x;
+  if (both) y = w_result(v, bias, operands, s, t.first, m, n + 1);
   const i64 at = t.first.c + m * s.c_row + n * s.c_column;
   if (s.c_groups) {
-    w_pack<TYPE, 2> pair;
-    w_set(&pair.v[0], u);
-    w_set(&pair.v[1], v);
+    w_pack<W_RESULT, 2> pair;
+    w_set(&pair.v[0], x);
+    w_set(&pair.v[1], y);
     w_put_group(c, at, pair);
   } else {
-    w_store(c, at, u);
-    if (both) w_store(c, at + s.c_column, v);
+    w_store(c, at, x);
+    if (both) w_store(c, at + s.c_column, y);
   }
 }
 // Adds the parts of k in their order.
@@ -113,7 +114,7 @@ std::string TextOf(MatmulForm form) {
     case MatmulForm::kTf32:
       return absl::StrCat(matmul_text::kFloatSource, matmul_text::kTf32);
     case MatmulForm::kTensor:
-      return matmul_text::kTensor;
+      return absl::StrCat(ZeroSumsText(), matmul_text::kTensor);
     case MatmulForm::kWgmma:
       return matmul_text::kWgmma;
     case MatmulForm::kFewRows:
@@ -122,6 +123,16 @@ std::string TextOf(MatmulForm form) {
       return absl::StrCat(matmul_text::kFewRowsCommon, matmul_text::kFewRowsWide);
   }
   return "";
+}
+
+// What is subtracted from elements of a and b.
+std::string ZerosText(const ProductOperands& operands) {
+  const auto zero = [](bool present, const char* load) { return present ? load : "(SUM)0"; };
+  return absl::StrCat("#define W_ZERO_OF_A(m) ",
+                      zero(operands.left_zero, "(SUM)w_load(a_zero, (m) * s.a_zero_row)"),
+                      "\n#define W_ZERO_OF_B(n) ",
+                      zero(operands.right_zero, "(SUM)w_load(b_zero, (n) * s.b_zero_column)"),
+                      "\n");
 }
 
 }  // namespace
@@ -145,10 +156,14 @@ W_KERNEL(256) weft_matmul(W_MATMUL_PARAMETERS) {
         // Neighbouring threads read along the dim that is contiguous.
         const int ar = s.a_k == 1 ? e / W_DEPTH : e % W_TILE, ak = s.a_k == 1 ? e % W_DEPTH : e / W_TILE;
         left[ak * (W_TILE + 1) + ar] = t.m0 + ar < s.m && k0 + ak < t.end
-            ? (SUM)w_load(a, t.first.a + (t.m0 + ar) * s.a_row + (k0 + ak) * s.a_k) : (SUM)0;
+            ? (SUM)w_load(a, t.first.a + (t.m0 + ar) * s.a_row + (k0 + ak) * s.a_k) -
+                  W_ZERO_OF_A(t.m0 + ar)
+            : (SUM)0;
         const int bc = s.b_k == 1 ? e / W_DEPTH : e % W_TILE, bk = s.b_k == 1 ? e % W_DEPTH : e / W_TILE;
         right[bk * (W_TILE + 1) + bc] = t.n0 + bc < s.n && k0 + bk < t.end
-            ? (SUM)w_load(b, t.first.b + (k0 + bk) * s.b_k + (t.n0 + bc) * s.b_column) : (SUM)0;
+            ? (SUM)w_load(b, t.first.b + (k0 + bk) * s.b_k + (t.n0 + bc) * s.b_column) -
+                  W_ZERO_OF_B(t.n0 + bc)
+            : (SUM)0;
       }
       __syncthreads();
       const int depth = t.end - k0 < W_DEPTH ? (int)(t.end - k0) : W_DEPTH;
@@ -222,12 +237,15 @@ std::string MatmulUnit(const MatmulKernel& kernel, absl::string_view epilogue) {
       "\n#define W_TILE_M ", kernel.tile_m, "\n#define W_TILE_N ", kernel.tile_n,
       "\n#define W_DEPTH ", kernel.depth, "\n#define W_STAGES ", kernel.stages,
       "\n#define W_PART_M ", kernel.part_m, "\n#define W_PART_N ", kernel.part_n,
-      "\n#define W_PAD ", kernel.form == MatmulForm::kTf32 ? 8 : 4, "\n#define W_PRODUCTS ",
-      kernel.products, "\n#define W_READ_A ", static_cast<int>(kernel.a), "\n#define W_READ_B ",
+      "\n#define W_GROUP ", 128 / DTypeBits(kernel.operands.left), "\n#define W_ELEMENT ",
+      kernel.operands.bytes() ? "u8" : "u16", "\n#define W_PAD ",
+      kernel.form == MatmulForm::kTf32 ? 8 : 4, "\n#define W_PRODUCTS ", kernel.products,
+      "\n#define W_READ_A ", static_cast<int>(kernel.a), "\n#define W_READ_B ",
       static_cast<int>(kernel.b), "\n");
-  const DType dtype = ProductDType(kernel.dtype);
+  const DType dtype = ProductDType(kernel.operands.left);
   const std::string text =
-      absl::StrReplaceAll(absl::StrCat(kCommon, TextOf(kernel.form)),
+      absl::StrReplaceAll(absl::StrCat(OperandsText(kernel.operands), ZerosText(kernel.operands),
+                                       kCommon, TextOf(kernel.form)),
                           {{"TYPE", MemoryType(dtype)}, {"SUM", SumType(dtype)}});
   const std::string tiles = kernel.form == MatmulForm::kWgmma
                                 ? absl::StrCat(TilePrelude(), WgmmaPrelude(kernel.tile_n))

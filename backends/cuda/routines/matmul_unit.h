@@ -3,12 +3,13 @@
 // There are several kernels, each for some sizes and dtypes (MatmulForm); all are functions with
 // the same parameters:
 //
-//   weft_matmul(a, b, bias, c, parts, operands of the epilogue, MatmulSizes)
-//   weft_matmul_finish(the same)
+//   weft_matmul(a, b, bias, c, parts, operands of the epilogue, zero points of a and b,
+//   MatmulSizes) weft_matmul_finish(the same)
 //
-// weft_matmul computes c = epilogue(a * b + bias) for each matrix of a batch. With more than one
-// split, each split computes the sum over its part of k and stores it to `parts` as
-// [split][batch][row][column], and weft_matmul_finish adds these in order.
+// weft_matmul computes c = epilogue(a * b + bias) for each matrix of a batch. Integers of 8 bits
+// are read less their zero points, one for each row of a and column of b; only their kernels have
+// these parameters. With more than one split, each split computes the sum over its part of k and
+// stores it to `parts` as [split][batch][row][column], and weft_matmul_finish adds these in order.
 #ifndef WEFT_BACKENDS_CUDA_ROUTINES_MATMUL_UNIT_H_
 #define WEFT_BACKENDS_CUDA_ROUTINES_MATMUL_UNIT_H_
 
@@ -16,6 +17,7 @@
 #include <string>
 
 #include "absl/strings/string_view.h"
+#include "backends/cuda/routines/zero_sums_text.h"
 #include "graph/tensor/dtype.h"
 
 namespace weft::cuda {
@@ -29,6 +31,8 @@ struct MatmulSizes {
   int64_t a_row = 0, a_k = 0, b_k = 0, b_column = 0, c_row = 0, c_column = 0;
   int64_t bias_row = 0, bias_column = 0;
   int64_t has_bias = 0;
+  // Strides of the zero points.
+  int64_t a_zero_row = 0, b_zero_column = 0;
   // Elements of a row of c can be written in aligned groups (1).
   int64_t c_groups = 0;
   // Tiles down and across the result of a matrix; parts of k, and their size.
@@ -49,7 +53,7 @@ enum class MatmulForm : uint8_t {
   kPlain,        // Tiles of 64 x 64, for every dtype and GPU.
   kFloat,        // f32 in tiles, each product fused with its addition.
   kTf32,         // f32 in tiles, on tensor cores, which read fewer bits.
-  kTensor,       // f16 and bf16 in tiles, on tensor cores.
+  kTensor,       // f16, bf16, i8 and u8 in tiles, on tensor cores.
   kWgmma,        // The same on those of compute capability 9.0, if a and b are read in groups.
   kFewRows,      // A warp for each column, whose elements lie along k.
   kFewRowsWide,  // A thread for each column; rows of b lie along the columns.
@@ -62,7 +66,7 @@ enum class MatmulRead : uint8_t { kOneAlongK, kOneAlongLines, kGroupsAlongK, kGr
 // What the text of a unit depends on.
 struct MatmulKernel {
   MatmulForm form = MatmulForm::kPlain;
-  DType dtype = DType::kF32;
+  ProductOperands operands;
   MatmulRead a = MatmulRead::kOneAlongK, b = MatmulRead::kOneAlongK;
   // Rows and columns of the result that a block computes, the steps of k that it reads at once, and
   // the number of these in shared memory.
@@ -85,7 +89,7 @@ int GroupOf(MatmulRead read, DType dtype);
 int StoreGroupOf(const MatmulKernel& kernel);
 
 // `epilogue` is the text of epilogue.h. Sums of floats are in f64 for f64 and in f32 for the
-// others, and are rounded once; those of i32, i64, u32 and u64 wrap.
+// others, and are rounded once; those of integers wrap, in 32 bits unless the integers have 64.
 std::string MatmulUnit(const MatmulKernel& kernel, absl::string_view epilogue);
 
 // The texts of the kernels.

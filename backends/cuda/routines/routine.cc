@@ -17,11 +17,13 @@ namespace {
 struct Entry {
   absl::string_view op;
   MakeRoutine make;
+  bool in_place = false;
 };
 
 constexpr Entry kRoutines[] = {
     {"avg_pool", MakePooling},
     {"convolution", MakeConvolution},
+    {"convolution_integer", MakeConvolution},
     {"cummax", MakeScan},
     {"cummin", MakeScan},
     {"cumprod", MakeScan},
@@ -31,21 +33,32 @@ constexpr Entry kRoutines[] = {
     {"interpolate", MakeInterpolate},
     {"linear", MakeMatmul},
     {"matmul", MakeMatmul},
+    {"matmul_integer", MakeMatmul},
     {"max_pool", MakePooling},
     {"scaled_dot_product_attention", MakeAttention},
-    {"scatter", MakeScatter},
-    {"scatter_nd", MakeScatter},
+    {"scatter", MakeScatter, true},
+    {"scatter_nd", MakeScatter, true},
     {"sort", MakeSort},
     {"topk", MakeSort},
 };
 
+const Entry* FindEntry(absl::string_view op) {
+  for (const Entry& entry : kRoutines) {
+    if (entry.op == op) return &entry;
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 MakeRoutine FindRoutine(absl::string_view op) {
-  for (const Entry& entry : kRoutines) {
-    if (entry.op == op) return entry.make;
-  }
-  return nullptr;
+  const Entry* entry = FindEntry(op);
+  return entry == nullptr ? nullptr : entry->make;
+}
+
+bool WorksInPlace(absl::string_view op) {
+  const Entry* entry = FindEntry(op);
+  return entry != nullptr && entry->in_place;
 }
 
 }  // namespace weft::cuda

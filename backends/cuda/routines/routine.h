@@ -33,6 +33,9 @@ using MakeRoutine = absl::StatusOr<std::unique_ptr<StepCode>> (*)(const RoutineC
 // The routine of an op, by its name ("matmul"); null if there is none.
 MakeRoutine FindRoutine(absl::string_view op);
 
+// True if the op's routine may write its result to the memory of its first operand.
+bool WorksInPlace(absl::string_view op);
+
 }  // namespace weft::cuda
 
 #endif  // WEFT_BACKENDS_CUDA_ROUTINES_ROUTINE_H_

@@ -18,13 +18,14 @@ LaunchShape GridOfElements(int64_t elements, int multiprocessors) {
   return GridOf((elements + kRoutineThreads - 1) / kRoutineThreads, multiprocessors);
 }
 
-void AddOperand(const StepRequest& request, int operand, PreparedLaunch* launch) {
+void AddOperand(const StepRequest& request, int operand, PreparedLaunch* launch, int64_t begin) {
   const auto args = static_cast<int>(request.args.size());
   const RunView absent;
   const RunView& view = operand < 0      ? absent
                         : operand < args ? request.args[operand]
                                          : request.results[operand - args];
-  launch->AddOperand(view.present() ? operand : -1, 0, ExtentOf(request, view));
+  launch->AddOperand(view.present() ? operand : -1, begin * DTypeBits(view.dtype) / 8,
+                     ExtentOf(request, view));
 }
 
 RoutineCode::RoutineCode(CudaDevice& device, const StepRequest& request, std::string routine)

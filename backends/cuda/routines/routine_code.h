@@ -31,7 +31,8 @@ LaunchShape GridOf(int64_t tiles, int multiprocessors);
 LaunchShape GridOfElements(int64_t elements, int multiprocessors);
 
 // Adds a pointer to the step's argument or result of a number in LaunchMemory::all; -1: null.
-void AddOperand(const StepRequest& request, int operand, PreparedLaunch* launch);
+// `begin`: elements from its first one.
+void AddOperand(const StepRequest& request, int operand, PreparedLaunch* launch, int64_t begin = 0);
 
 // A struct as the bytes of a parameter.
 template <typename Sizes>

@@ -84,6 +84,73 @@ TEST(CudaMatmul, WrapsSumsOfIntegers) {
   }
 }
 
+// Integers of 8 bits with zero points: tiles, few rows, few columns, parts of k and batches.
+TEST(CudaMatmul, MultipliesBytes) {
+  for (const auto& [left, right] :
+       std::vector<std::pair<DType, DType>>{{DType::kU8, DType::kI8}, {DType::kI8, DType::kU8}}) {
+    EmulatedProgram program(absl::StrReplaceAll(
+        R"(
+      func @main(%x: A[2, s0, s1], %w: B[s1, 70], %v: B[3, s1], %z: A[], %y: B[70], %t: B[3],
+                 %u: B[2, s1, 48]) -> (i32[2, s0, 70], i32[2, s0, 3], i32[2, s0, 48])
+          where 1 <= s0, 0 <= s1 {
+        %0 = matmul_integer(%x, %w, %z, %y)
+        %p = permute(%v, dims=[1, 0])
+        %1 = matmul_integer(%x, %p, %z, %t)
+        %2 = matmul_integer(%x, %u, none, none)
+        return %0, %1, %2
+      })",
+        {{"A", std::string(DTypeName(left))}, {"B", std::string(DTypeName(right))}}));
+    for (const auto& [rows, k] :
+         std::vector<std::pair<int64_t, int64_t>>{{1, 48}, {33, 40}, {1, 601}, {3, 64}, {2, 0}}) {
+      ExpectOnDevice(
+          program,
+          {Ramp({2, rows, k}, left), Ramp({k, 70}, right), Ramp({3, k}, right),
+           Ints({}, {77}, left), Ramp({70}, right), Ramp({3}, right), Ramp({2, k, 48}, right)},
+          3, 0);
+    }
+  }
+}
+
+// What quantized models do with the sums, in the launch that computes them: scales, a bias, another
+// tensor of 8 bits, and the step back to integers.
+TEST(CudaMatmul, RequantizesSums) {
+  EmulatedProgram program(WithEpilogues(R"(
+    func @main(%x: u8[s0, s1], %w: i8[s1, 24], %z: u8[], %s: f32[24], %b: f32[24], %r: i8[s0, 24],
+               %q: f32[], %t: f32[]) -> (i8[s0, 24]) where 1 <= s0, 1 <= s1 {
+      %0 = matmul_integer(%x, %w, %z, none)
+      %1 = convert(%0, dtype=f32)
+      %2 = mul(%1, %s)
+      %3 = add(%2, %b)
+      %4 = relu(%3)
+      %5 = dequantize_linear(%r, %q, none, axis=1)
+      %6 = add(%5, %4)
+      %7 = quantize_linear(%6, %t, none, axis=1, dtype=i8)
+      return %7
+    })"));
+  // In bf16, [n, m] as [m, n], and without a bias.
+  EmulatedProgram half(WithEpilogues(R"(
+    func @main(%x: i8[s0, s1], %w: i8[s1, 7], %s: bf16[s0, 1]) -> (bf16[s0, 7])
+        where 1 <= s0, 1 <= s1 {
+      %0 = matmul_integer(%x, %w, none, none)
+      %1 = convert(%0, dtype=bf16)
+      %2 = mul(%1, %s)
+      return %2
+    })"));
+  const HostTensor one = Ints({}, {0.5}, DType::kF32), other = Ints({}, {3}, DType::kF32);
+  for (const auto& [rows, k] :
+       std::vector<std::pair<int64_t, int64_t>>{{1, 48}, {40, 33}, {2, 4100}, {33, 900}}) {
+    ExpectOnDevice(
+        program,
+        {Ramp({rows, k}, DType::kU8), Ramp({k, 24}, DType::kI8), Ints({}, {128}, DType::kU8),
+         Ramp({24}), Ramp({24}), Ramp({rows, 24}, DType::kI8), one, other},
+        1, 0);
+    ExpectOnDevice(
+        half,
+        {Ramp({rows, k}, DType::kI8), Ramp({k, 7}, DType::kI8), Ramp({rows, 1}, DType::kBF16)}, 1,
+        1e-2);
+  }
+}
+
 // Results of 16 bits are rounded before each op: the sum 1 + 1/512 becomes 1 in bf16, so that the
 // difference is 0, and not 1/512.
 TEST(CudaMatmul, RoundsBeforeEachOpOfAnEpilogue) {

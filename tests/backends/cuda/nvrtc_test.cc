@@ -96,14 +96,37 @@ class CudaNvrtc : public testing::Test {
   const NvrtcApi* nvrtc_ = nullptr;
 };
 
+// Products of integers of 8 bits less their zero points.
+TEST_F(CudaNvrtc, CompilesMatmulsOfBytes) {
+  constexpr MatmulRead kOneK = MatmulRead::kOneAlongK;
+  constexpr MatmulRead kGroupsK = MatmulRead::kGroupsAlongK;
+  constexpr MatmulRead kGroupsLines = MatmulRead::kGroupsAlongLines;
+  for (MatmulKernel kernel : TiledKernels(MatmulForm::kTensor, DType::kU8)) {
+    kernel.operands.right = DType::kI8;
+    kernel.operands.left_zero = kernel.operands.right_zero = true;
+    for (const MatmulRead read : {kGroupsK, kGroupsLines, kOneK}) {
+      SetReads(kGroupsK, read, &kernel);
+      SCOPED_TRACE(absl::StrCat("tile ", kernel.tile_m, ", read ", static_cast<int>(read)));
+      ExpectCompiles(MatmulUnit(kernel, PlainEpilogue(DType::kI32)), 2);
+    }
+    SetReads(kGroupsLines, kGroupsLines, &kernel);
+    kernel.operands.left = DType::kI8;
+    SCOPED_TRACE("both in groups along lines");
+    ExpectCompiles(MatmulUnit(kernel, PlainEpilogue(DType::kI32)), 2);
+  }
+}
+
 // The kernels for products of matrices, with the reads that the others come closest to.
 TEST_F(CudaNvrtc, CompilesMatmuls) {
   constexpr MatmulRead kOneK = MatmulRead::kOneAlongK;
   constexpr MatmulRead kGroupsK = MatmulRead::kGroupsAlongK;
   constexpr MatmulRead kGroupsLines = MatmulRead::kGroupsAlongLines;
   const auto expect = [&](MatmulKernel kernel, DType dtype, MatmulRead a, MatmulRead b) {
-    kernel.dtype = dtype;
+    kernel.operands.left = dtype;
     SetReads(a, b, &kernel);
+    SCOPED_TRACE(absl::StrCat(DTypeName(dtype), " form ", static_cast<int>(kernel.form), " tile ",
+                              kernel.tile_m, " reads ", static_cast<int>(a), " ",
+                              static_cast<int>(b)));
     ExpectCompiles(MatmulUnit(kernel, PlainEpilogue(dtype)), 2);
   };
   for (const MatmulKernel& kernel : TiledKernels(MatmulForm::kFloat)) {
@@ -141,7 +164,7 @@ TEST_F(CudaNvrtc, CompilesMatmuls) {
       MatmulProblem problem;
       problem.m = kMaxFewRows;
       problem.n = problem.k = 1024;
-      problem.dtype = dtype;
+      problem.operands = {dtype, dtype};
       problem.a = read == kGroupsK ? kGroupsK : kOneK;
       problem.b = read;
       expect(ChooseMatmul(problem).kernel, dtype, problem.a, problem.b);
@@ -156,7 +179,7 @@ TEST_F(CudaNvrtc, CompilesConvolutions) {
       for (const bool groups : {true, false}) {
         if (!groups && kind == ConvolutionKind::kWgmma) continue;
         ConvolutionForm form;
-        form.dtype = dtype;
+        form.operands = {dtype, dtype};
         form.kind = kind;
         form.tile = tile;
         form.channel_groups = groups;
@@ -176,7 +199,7 @@ TEST_F(CudaNvrtc, CompilesConvolutions) {
   archs_ = {std::begin(kArchs), std::end(kArchs)};
   for (const DType dtype : {DType::kF32, DType::kBF16}) {
     ConvolutionForm form;
-    form.dtype = dtype;
+    form.operands = {dtype, dtype};
     form.wide = true;
     ExpectCompiles(DepthwiseConvolutionUnit(form, 5, 2, {PlainEpilogue(dtype), 0}), 1);
     ExpectCompiles(DirectConvolutionUnit(form, {PlainEpilogue(dtype), 0}), 1);
@@ -184,6 +207,27 @@ TEST_F(CudaNvrtc, CompilesConvolutions) {
     ExpectCompiles(MaxPoolingUnit(dtype), 1);
     ExpectCompiles(AvgPoolingUnit(dtype), 1);
   }
+}
+
+// Convolutions of integers of 8 bits less their zero points.
+TEST_F(CudaNvrtc, CompilesConvolutionsOfBytes) {
+  ConvolutionForm form;
+  form.operands = {DType::kU8, DType::kI8, true, true};
+  const ConvolutionEpilogue plain = {PlainEpilogue(DType::kI32), 0};
+  for (const ConvolutionTile& tile : ConvolutionTiles(DType::kU8, ConvolutionKind::kTensor)) {
+    for (const bool groups : {true, false}) {
+      form.kind = ConvolutionKind::kTensor;
+      form.tile = tile;
+      form.channel_groups = groups;
+      form.dims = 2;
+      SCOPED_TRACE(absl::StrCat("rows ", tile.rows, groups ? ", groups of channels" : ""));
+      ExpectCompiles(ConvolutionUnit(form, plain), 2);
+    }
+  }
+  form.wide = true;
+  ExpectCompiles(DepthwiseConvolutionUnit(form, 5, 2, plain), 1);
+  ExpectCompiles(DirectConvolutionUnit(form, plain), 1);
+  ExpectCompiles(ConvolutionPackUnit(DType::kI8, true, false), 1);
 }
 
 TEST_F(CudaNvrtc, CompilesRoutines) {

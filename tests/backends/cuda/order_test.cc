@@ -122,6 +122,21 @@ TEST(CudaSort, FindsTheFirstElements) {
   ExpectOnDevice(program);
 }
 
+// A plan that says of another routine that it works in place: the step runs on the host.
+TEST(CudaScan, RefusesToWorkInPlace) {
+  EmulatedProgram program(R"(
+    func @main(%x: f32[3, 700]) -> (f32[3, 700]) {
+      %0 = tanh(%x)
+      %1 = cumsum(%0, dim=1)
+      return %1
+    })");
+  Target target = MakeBackend()->target();
+  for (Routine& routine : target.routines) routine.in_place = true;
+  program.set_target(target);
+  program.ExpectAsReference({Ramp({3, 700})});
+  EXPECT_EQ(CounterOf(program.counters(), "host_steps"), 1);
+}
+
 // Many updates of each element: the last one wins, or all are combined in their order.
 TEST(CudaScatter, CombinesUpdatesInTheirOrder) {
   const std::vector<std::pair<const char*, std::vector<const char*>>> cases = {
