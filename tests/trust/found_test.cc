@@ -184,6 +184,20 @@ func @main(%x: u8[1, 2, 6, 5], %w: u8[3, 2, 2, b], %p: u8[3]) {
        HostTensor::FromInts(DType::kU8, {3}, absl::MakeConstSpan(values).first(3))});
 }
 
+// A gemm of oneDNN adds more than the one product.
+TEST(Found, OneInfiniteProduct) {
+  ExpectSame(
+      R"(
+func @main(%x: bf16[4, 1], %w: bf16[3, 5]) {
+  %0 = slice(%w, dim=1, start=2, end=3)
+  %1 = linear(%x, %0, none)
+  return %1
+})",
+      {HostTensor::FromDoubles(DType::kBF16, {4, 1}, {1, -INFINITY, 2, 3}),
+       HostTensor::FromDoubles(DType::kBF16, {3, 5},
+                               {1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3, 4, 5, 6})});
+}
+
 // Negative targets, which gather takes for indices from the end, gave a loss.
 TEST(Found, NegativeClasses) {
   const auto module = Parse(R"(
