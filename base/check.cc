@@ -1,7 +1,8 @@
 #include "base/check.h"
 
+#include <cstdio>
 #include <cstdlib>
-#include <iostream>
+#include <string>
 
 namespace weft::internal {
 
@@ -10,7 +11,7 @@ CheckFailure::CheckFailure(const char* file, int line, const char* condition) {
 }
 
 CheckFailure::~CheckFailure() {
-  std::cerr << stream_.str() << std::endl;
+  std::fputs((stream_.str() + "\n").c_str(), stderr);
   std::abort();
 }
 

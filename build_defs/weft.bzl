@@ -28,6 +28,8 @@ attributes of the native rule of that name, and
 
 Libraries also take
 
+    cold = ["x.cc"]     sources that are compiled for size, True for all: what runs once
+                        for a file or a plan, or calls kernels for all that takes long.
     public = ["x.h"]    the headers that //tools:install lays down, and whose names
                         the installed library exports; all others are hidden.
                         They include public headers only.
@@ -114,8 +116,38 @@ def _own(kwargs, deps = []):
         kwargs["visibility"] = _layer_visibility()
     return kwargs
 
-def weft_cc_library(name, public = None, **kwargs):
+_COLD_COPTS = select({
+    "//build_defs:optimized": ["-Os"],
+    "//conditions:default": [],
+})
+
+def _cold_objects(name, srcs, kwargs):
+    """Compiles `srcs` for size, as part of the library that `kwargs` are of. Returns its objects."""
+    native.cc_library(
+        name = name,
+        srcs = srcs,
+        linkstatic = True,
+        **_own({
+            "copts": kwargs.get("copts", []) + _COLD_COPTS,
+            "deps": kwargs.get("deps", []),
+            "hdrs": kwargs.get("hdrs", []),
+            "openmp": kwargs.get("openmp", False),
+        })
+    )
+    native.filegroup(
+        name = name + "_objects",
+        srcs = [":" + name],
+        output_group = "compilation_outputs",
+    )
+    return [":%s_objects" % name]
+
+def weft_cc_library(name, public = None, cold = None, **kwargs):
     """A library of ours; static only, so that each file is compiled once."""
+    if cold == True:
+        kwargs["copts"] = kwargs.get("copts", []) + _COLD_COPTS
+    elif cold:
+        others = [src for src in kwargs["srcs"] if src not in cold]
+        kwargs["srcs"] = others + _cold_objects(name + "_cold", cold, kwargs)
     if public:
         native.filegroup(
             name = "public_headers",

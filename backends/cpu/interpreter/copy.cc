@@ -13,20 +13,6 @@
 namespace weft::cpu {
 namespace {
 
-// An integer dtype of that size; complex numbers of 128 bits are copied as two.
-DType BitsOf(DType dtype) {
-  switch (DTypeBits(dtype)) {
-    case 8:
-      return DType::kU8;
-    case 16:
-      return DType::kU16;
-    case 32:
-      return DType::kU32;
-    default:
-      return DType::kU64;
-  }
-}
-
 // Bytes of a run: a vector at least; longer runs are left to the program.
 constexpr int64_t kLeastRun = 16;
 constexpr int64_t kMostRun = 2048;
@@ -50,6 +36,18 @@ std::vector<SymInt> Scaled(const std::vector<int64_t>& strides, int64_t by, bool
 
 }  // namespace
 
+DType CopyDType(DType dtype) {
+  if (!IsComplex(dtype) && ComputeDType(dtype) == dtype) return dtype;
+  switch (DTypeBits(dtype)) {
+    case 8:
+      return DType::kU8;
+    case 16:
+      return DType::kU16;
+    default:
+      return DType::kU64;
+  }
+}
+
 absl::StatusOr<TileProgram> CompileCopy(const RunView& from, const RunView& to,
                                         const TileTable& table) {
   const bool same = from.dtype == to.dtype;
@@ -64,8 +62,8 @@ absl::StatusOr<TileProgram> CompileCopy(const RunView& from, const RunView& to,
   const int64_t by = halves ? 2 : 1;
   Kernel kernel;
   kernel.name = "copy";
-  kernel.args = {{same ? BitsOf(from.dtype) : from.dtype},
-                 {same ? BitsOf(to.dtype) : to.dtype, true}};
+  kernel.args = {{same ? CopyDType(from.dtype) : from.dtype},
+                 {same ? CopyDType(to.dtype) : to.dtype, true}};
   Nest nest;
   nest.outer = ToSymInts(from.dims);
   if (halves) nest.outer.push_back(SymInt(2));

@@ -106,12 +106,15 @@ bool AddKeysInPlace(const AttentionBlock& b, const State& s, int64_t first, int6
   if (b.queries > kFewQueries || !rows || b.k.dtype != b.v.dtype) return false;
   if (b.k.dtype == DType::kF32) {
     AddKeysOf<kFewQueries, float>(b, s, first, keys);
-  } else if (b.k.dtype == DType::kBF16) {
-    AddKeysOf<kFewQueries, uint16_t>(b, s, first, keys);
-  } else {
-    return false;
+    return true;
   }
-  return true;
+  if constexpr (HasKernels("dtype", "bf16")) {
+    if (b.k.dtype == DType::kBF16) {
+      AddKeysOf<kFewQueries, uint16_t>(b, s, first, keys);
+      return true;
+    }
+  }
+  return false;
 }
 #endif
 

@@ -37,15 +37,19 @@ inline void Sum(const Part& part, Vec (&acc)[kM][kN]) {
   int64_t p = 0;
   const auto step = [&](int64_t at) {
     Vec row[kN];
+#pragma GCC unroll 24
     for (int j = 0; j < kN; ++j) row[j] = LoadVec(b + j * kLanes);
+#pragma GCC unroll 24
     for (int i = 0; i < kM; ++i) {
       const Vec x = Splat(part.rows[i][at]);
+#pragma GCC unroll 24
       for (int j = 0; j < kN; ++j) acc[i][j] = Fma(x, row[j], acc[i][j]);
     }
     b += kN * kLanes;
   };
   for (; p + kFetchEvery <= part.depth; p += kFetchEvery) {
     for (int64_t l = 0; l < part.lines; ++l, fetch += 64) __builtin_prefetch(fetch, 0, 2);
+#pragma GCC unroll 24
     for (int64_t k = 0; k < kFetchEvery; ++k) step(p + k);
   }
   for (; p < part.depth; ++p) step(p);
@@ -67,8 +71,10 @@ template <int kM, int kN>
 struct Block {
   static void Run(const Part* parts, int64_t num_parts, const Ends& ends) {
     Vec acc[kM][kN];
+#pragma GCC unroll 24
     for (int j = 0; j < kN; ++j) {
       const Vec bias = ends.bias != nullptr ? LoadVec(ends.bias + j * kLanes) : Vec{};
+#pragma GCC unroll 24
       for (int i = 0; i < kM; ++i) {
         acc[i][j] = ends.from == nullptr
                         ? bias
@@ -77,13 +83,17 @@ struct Block {
     }
     for (int64_t p = 0; p < num_parts; ++p) Sum<kM, kN>(parts[p], acc);
     if (ends.complete) {
+#pragma GCC unroll 24
       for (int i = 0; i < kM; ++i) {
+#pragma GCC unroll 24
         for (int j = 0; j < kN; ++j) {
           acc[i][j] = AtMost(AtLeast(acc[i][j], Splat(ends.least)), Splat(ends.most));
         }
       }
     }
+#pragma GCC unroll 24
     for (int i = 0; i < kM; ++i) {
+#pragma GCC unroll 24
       for (int j = 0; j < kN; ++j) StoreVec(ends.to + i * ends.to_row + j * kLanes, acc[i][j]);
     }
   }
@@ -220,11 +230,14 @@ void PackSquares(const GemmPack& pack, int64_t column, int64_t width) {
   int64_t k = 0;
   for (; k + kLanes <= pack.depth; k += kLanes) {
     Vec square[kLanes];
+#pragma GCC unroll 24
     for (int64_t j = 0; j < kLanes; ++j) square[j] = LoadVec(from + j * pack.column + k);
     TransposeSquare<1>(square);
+#pragma GCC unroll 24
     for (int64_t j = 0; j < kLanes; ++j) StoreVec(to + (k + j) * width, square[j]);
   }
   for (; k < pack.depth; ++k) {
+#pragma GCC unroll 24
     for (int64_t j = 0; j < kLanes; ++j) to[k * width + j] = from[j * pack.column + k];
   }
 }

@@ -23,20 +23,27 @@ struct Block {
   static void Run(const float* h, int64_t h_row, const float* w, int64_t depth, float* tile,
                   bool starts) {
     Vec acc[kM][kG];
+#pragma GCC unroll 24
     for (int i = 0; i < kM; ++i) {
+#pragma GCC unroll 24
       for (int g = 0; g < kG; ++g) {
         acc[i][g] = starts ? Vec{} : LoadVec(tile + (i * kG + g) * kLanes);
       }
     }
     for (int64_t k = 0; k < depth; ++k, w += kG * kLanes) {
       Vec row[kG];
+#pragma GCC unroll 24
       for (int g = 0; g < kG; ++g) row[g] = LoadVec(w + g * kLanes);
+#pragma GCC unroll 24
       for (int i = 0; i < kM; ++i) {
         const Vec x = Splat(h[i * h_row + k]);
+#pragma GCC unroll 24
         for (int g = 0; g < kG; ++g) acc[i][g] = Fma(x, row[g], acc[i][g]);
       }
     }
+#pragma GCC unroll 24
     for (int i = 0; i < kM; ++i) {
+#pragma GCC unroll 24
       for (int g = 0; g < kG; ++g) StoreVec(tile + (i * kG + g) * kLanes, acc[i][g]);
     }
   }
@@ -69,6 +76,7 @@ inline Vec Expm1(Vec x) {
 inline Vec Softplus(Vec x) {
   const Vec small = Exp((Vec)((Ints)x | (Ints)Splat(-0.0f)));
   Vec log;
+#pragma GCC unroll 24
   for (int64_t i = 0; i < kLanes; ++i) log[i] = __builtin_log1pf(small[i]);
   return AtLeast(x, Vec{}) + log;
 }
@@ -205,6 +213,7 @@ void RunBlocks(const RecurrentStep& s, const float* h) {
     Multiply<kG>(s, h, block);
     for (int64_t row = 0; row < s.rows; ++row) {
       Vec sums[kG];
+#pragma GCC unroll 24
       for (int g = 0; g < kG; ++g) sums[g] = LoadVec(s.tile + (row * kG + g) * kLanes);
       kGates(s, Place(s, block, row, kAllGates), sums);
     }

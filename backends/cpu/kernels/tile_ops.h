@@ -69,6 +69,11 @@ const TileTable* Avx512TileTable();
 // The dtype that elements have in a tile: f32 for narrower floats.
 DType ComputeDType(DType memory);
 
+// The dtype as which elements are copied bit by bit, whose kernels copies need: narrow floats,
+// which are f32 in tiles, as integers of their size, and complex numbers as one or two of 64 bits.
+// Requires 8 bits or more.
+DType CopyDType(DType dtype);
+
 }  // namespace weft::cpu
 
 #endif  // WEFT_BACKENDS_CPU_KERNELS_TILE_OPS_H_

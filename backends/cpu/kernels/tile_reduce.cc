@@ -93,11 +93,16 @@ void ReduceRowAny(T* acc, const T* v, int64_t n, int64_t lanes, int64_t copies) 
 template <typename T, template <typename> class F, int64_t kLanes, int64_t kCopies>
 void ReduceRowOf(T* to, const T* v, int64_t n) {
   constexpr int64_t kAll = kLanes * kCopies;
+  constexpr int64_t kVector = WEFT_CPU_VECTOR_BYTES / sizeof(T);
+  constexpr int64_t kPart = kVector < kAll ? kVector : kAll;
   T acc[kAll];
   for (int64_t k = 0; k < kAll; ++k) acc[k] = to[k];
   int64_t i = 0;
   for (; i + kAll <= n; i += kAll) {
-    for (int64_t k = 0; k < kAll; ++k) acc[k] = F<T>::f(acc[k], v[i + k]);
+#pragma GCC unroll 8
+    for (int64_t part = 0; part < kAll; part += kPart) {
+      for (int64_t k = part; k < part + kPart; ++k) acc[k] = F<T>::f(acc[k], v[i + k]);
+    }
   }
   for (int64_t k = 0; k < kAll; ++k) to[k] = acc[k];
   ReduceRest<T, F>(to, v, i, n, kLanes);

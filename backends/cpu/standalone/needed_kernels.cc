@@ -28,7 +28,11 @@ class Needs {
   }
 
   void Add(const Plan& plan) {
-    for (const Buffer& buffer : plan.buffers) Add(buffer.dtype);
+    for (const Buffer& buffer : plan.buffers) {
+      Add(buffer.dtype);
+      // Any buffer may be copied.
+      if (DTypeBits(buffer.dtype) >= 8) Add(CopyDType(buffer.dtype));
+    }
     for (const Kernel& kernel : plan.kernels) Add(kernel);
     for (const Step& step : plan.steps) Add(step);
     if (plan.ops == nullptr) return;

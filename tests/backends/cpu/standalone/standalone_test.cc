@@ -212,8 +212,9 @@ TEST(NeededKernels, AreThoseOfThePlan) {
       return %1, %2, %3
     })");
   const std::vector<std::string> lines = NeededKernels(LowerMain(*module));
-  for (const char* line :
-       {"dtype f32", "dtype i16", "dtype i32", "routine integer_matmul", "routine matmul"}) {
+  // Elements of f16 are copied as u16.
+  for (const char* line : {"dtype f32", "dtype i16", "dtype i32", "dtype u16",
+                           "routine integer_matmul", "routine matmul"}) {
     EXPECT_THAT(lines, testing::Contains(line));
   }
   EXPECT_THAT(lines, testing::Not(testing::Contains("dtype f16")));
