@@ -130,6 +130,9 @@ absl::StatusOr<std::unique_ptr<Module>> LoadModel(const std::string& path,
       absl::StrCat(path, ": unknown kind of model; .onnx, .pt2, .weft and .weftb files are read"));
 }
 
+int FirstOnnxOpset() { return kFirstOnnxOpset; }
+int LastOnnxOpset() { return kLastOnnxOpset; }
+
 namespace {
 
 OnnxExportOptions OnnxOptions(const SaveOptions& save) {

@@ -48,8 +48,12 @@ absl::StatusOr<std::unique_ptr<Module>> LoadModelText(absl::string_view text,
                                                       const std::string& name,
                                                       const LoadOptions& options = {});
 
+// The versions of ONNX's operator set that SaveModel writes, from the first to the last.
+int FirstOnnxOpset();
+int LastOnnxOpset();
+
 struct SaveOptions {
-  // The opset of ONNX, 17 to 24; -1: the lowest that serves (serialize/onnx/export/export.h).
+  // The opset of ONNX; -1: the lowest that serves (serialize/onnx/export/export.h).
   int opset = -1;
   // Products with weights in blocks become com.microsoft MatMulNBits in ONNX.
   bool matmul_nbits = false;

@@ -10,7 +10,6 @@
 #include "graph/ir/graph.h"
 #include "graph/ir/module.h"
 #include "graph/tensor/tensor.h"
-#include "serialize/onnx/export/export.h"
 #include "tools/common/cli.h"
 #include "tools/common/flags.h"
 #include "tools/common/sizes.h"
@@ -30,7 +29,7 @@ struct Options {
   std::string inputs;
   std::vector<std::string> input_sizes;
   int64_t seed = 0;
-  int64_t opset = kFirstOnnxOpset;
+  int64_t opset = FirstOnnxOpset();
 };
 
 FlagSet MakeFlags(Options* o) {
@@ -51,9 +50,9 @@ FlagSet MakeFlags(Options* o) {
              "Write attention as small ops, as exporters do");
   flags.Bool("write-back", &o->write_back, "Write updated state to its inputs (.weft files alone)");
   flags.Int("seed", &o->seed, "N", "Seed of weights and inputs. Default: 0");
-  flags.IntBetween("opset", &o->opset, kFirstOnnxOpset, kLastOnnxOpset, "N",
-                   absl::StrCat("ONNX opset, ", kFirstOnnxOpset, " to ", kLastOnnxOpset,
-                                ". Default: ", kFirstOnnxOpset));
+  flags.IntBetween("opset", &o->opset, FirstOnnxOpset(), LastOnnxOpset(), "N",
+                   absl::StrCat("ONNX opset, ", FirstOnnxOpset(), " to ", LastOnnxOpset(),
+                                ". Default: ", FirstOnnxOpset()));
   flags.String("inputs", &o->inputs, "DIR", "Also write inputs for a run to DIR/<name>.npy");
   flags.Repeated("input-size", &o->input_sizes, "NAME=SIZE,...",
                  "Sizes of symbols in these inputs. Default: the usual ones");

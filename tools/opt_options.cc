@@ -1,7 +1,7 @@
 #include "tools/opt_options.h"
 
 #include "absl/strings/str_cat.h"
-#include "serialize/onnx/export/export.h"
+#include "api/model_io.h"
 #include "tools/common/logs.h"
 #include "tools/common/pipeline_flags.h"
 #include "tools/common/plugins.h"
@@ -72,9 +72,9 @@ void AddOutputFlags(FlagSet& flags, OptOptions* o) {
                "With --emit=cc: only the kernel of that name, as --emit=plan has it, or\n"
                "the only one whose name begins so");
   flags.IntBetween(
-      "opset", &o->opset, kFirstOnnxOpset, kLastOnnxOpset, "N",
-      absl::StrCat("With --emit=onnx: the opset to write, ", kFirstOnnxOpset, " to ",
-                   kLastOnnxOpset, ". Default: the lowest that\nhas a form for all ops"));
+      "opset", &o->opset, FirstOnnxOpset(), LastOnnxOpset(), "N",
+      absl::StrCat("With --emit=onnx: the opset to write, ", FirstOnnxOpset(), " to ",
+                   LastOnnxOpset(), ". Default: the lowest that\nhas a form for all ops"));
   flags.String("trace", &o->trace, "FILE",
                "With --emit=html: kernels, timeline and memory of this trace (.json or\n"
                ".pftrace, also .gz), shown on the graph and on the plan for --target\n"

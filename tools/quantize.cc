@@ -24,7 +24,6 @@
 #include "base/host_buffer.h"
 #include "base/status_macros.h"
 #include "graph/ir/module.h"
-#include "serialize/onnx/export/export.h"
 #include "tools/common/cli.h"
 #include "tools/common/flags.h"
 #include "tools/common/logs.h"
@@ -95,7 +94,7 @@ FlagSet MakeFlags(Options* o) {
                "Go on with these statistics, behind the batches that they have seen");
   flags.Section("Output");
   flags.String("o", &o->output, "FILE", "The quantized model, .onnx or .weft");
-  flags.IntBetween("opset", &o->opset, kFirstOnnxOpset, kLastOnnxOpset, "N",
+  flags.IntBetween("opset", &o->opset, FirstOnnxOpset(), LastOnnxOpset(), "N",
                    "Of ONNX. Default: the lowest that serves");
   flags.Bool("matmul-nbits", &o->matmul_nbits,
              "Write products with weights in blocks as com.microsoft MatMulNBits, which\n"
