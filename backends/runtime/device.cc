@@ -35,6 +35,7 @@ absl::Status GrowingMemory::Reserve(int64_t bytes, profiler::MemoryCategory cate
   WEFT_RETURN_IF_ERROR(device_.Wait());
   memory_ = nullptr;
   WEFT_ASSIGN_OR_RETURN(memory_, device_.Allocate(bytes, category));
+  ++allocations_;
   return absl::OkStatus();
 }
 

@@ -113,10 +113,13 @@ class GrowingMemory {
   absl::Status Reserve(int64_t bytes, profiler::MemoryCategory category);
   char* data() const { return memory_ == nullptr ? nullptr : memory_->data(); }
   int64_t size() const { return memory_ == nullptr ? 0 : memory_->size(); }
+  // How often there was new memory, which may have the address of the old one.
+  int64_t allocations() const { return allocations_; }
 
  private:
   Device& device_;
   std::unique_ptr<DeviceMemory> memory_;
+  int64_t allocations_ = 0;
 };
 
 }  // namespace weft

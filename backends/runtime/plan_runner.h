@@ -64,9 +64,9 @@ class PlanRunner {
     size_t begin = 0;
     size_t end = 0;
     std::unique_ptr<Recording> recording;
-    // The memory that the recording was made for.
-    const char* arena = nullptr;
-    const char* scratch = nullptr;
+    // The allocations of the memory that the recording was made for (GrowingMemory::allocations).
+    int64_t arena = 0;
+    int64_t scratch = 0;
     // The device did not record the steps.
     bool failed = false;
   };

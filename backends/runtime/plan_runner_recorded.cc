@@ -114,8 +114,8 @@ PlanRunner::Segment* PlanRunner::SegmentAt(size_t step) {
   if (next_segment_ == segments.size()) return nullptr;
   Segment& segment = segments[next_segment_];
   if (segment.begin != step || segment.failed) return nullptr;
-  const bool valid = segment.recording != nullptr && segment.arena == arena_.data() &&
-                     segment.scratch == runtime_.scratch();
+  const bool valid = segment.recording != nullptr && segment.arena == arena_.allocations() &&
+                     segment.scratch == runtime_.scratch_allocations();
   if (valid) return &segment;
   const absl::Status status = CatchOutOfMemory([&] { return Record(segment); });
   if (status.ok()) return &segment;
@@ -139,8 +139,8 @@ absl::Status PlanRunner::Record(Segment& segment) {
     }
   }
   WEFT_ASSIGN_OR_RETURN(segment.recording, runtime_.device.EndRecording(std::move(reuse)));
-  segment.arena = arena_.data();
-  segment.scratch = runtime_.scratch();
+  segment.arena = arena_.allocations();
+  segment.scratch = runtime_.scratch_allocations();
   return absl::OkStatus();
 }
 

@@ -49,6 +49,7 @@ class PlanRuntime {
   absl::Status ReserveScratch(int64_t bytes);
   // Address of the reserved bytes.
   char* scratch() const;
+  int64_t scratch_allocations() const { return scratch_.allocations(); }
   // Host memory for an output; null if there is not enough memory.
   std::shared_ptr<HostBuffer> NewBuffer(int64_t bytes);
   // The plan has so many outputs.
