@@ -13,8 +13,8 @@ namespace {
 // are computed again rather than kept, unless they are costly.
 constexpr absl::string_view kTarget = R"(
 target cuda {
-  composites = [convolution_integer, dequantize_linear, gelu, group_norm, linear, log_softmax, matmul_integer,
-                native_layer_norm, nll_loss, quantize_linear, rms_norm,
+  composites = [convolution_integer, dequantize_linear, gelu, group_norm, linear, log_softmax,
+                matmul_integer, native_layer_norm, nll_loss, quantize_linear, rms_norm,
                 scaled_dot_product_attention, silu, softmax, fused]
   routine quantized_matmul {
     ops = [matmul_integer]
