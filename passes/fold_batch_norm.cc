@@ -52,7 +52,7 @@ bool IsScaleOf(const ops::BatchNormView& norm, const Value* scale) {
   return literal->ReadDoubles() == wanted.ReadDoubles();
 }
 
-// What a vector of the channels was before it was reshaped to broadcast; null for others.
+// The vector of the channels that was reshaped to broadcast; null for others.
 Value* ChannelsOf(const Value* v) {
   if (!v->IsResultOf(ops::reshape)) return nullptr;
   Value* channels = v->node()->operand(0);

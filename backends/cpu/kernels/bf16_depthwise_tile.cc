@@ -101,8 +101,8 @@ struct Column {
   __m512i pairs[kVectorsOfColumn];
 };
 
-// What a block of channels reads and writes. Functions have their own copy, which the compiler
-// knows not to be written by the results.
+// A block of channels of a line. Functions have their own copy, which the compiler knows not to be
+// written by the results.
 struct LineBlock {
   Bf16DepthwiseLine line;
   __mmask32 lanes;

@@ -150,7 +150,7 @@ class Finisher {
  public:
   using T = typename Element<kWide>::Type;
 
-  // What is only clamped need not be rounded first.
+  // Numbers that are only clamped need not be rounded first.
   explicit Finisher(const Bf16Panel& panel)
       : p_(panel),
         least_(Splat(panel.least)),

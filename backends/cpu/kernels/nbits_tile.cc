@@ -63,7 +63,7 @@ inline Vec Number(Ints words, int i, const Zeros<kBits>& zeros) {
   return (Vec)((words & MaskOf<kBits>(i)) | PowerOf<kBits>(i)) - zeros.at[i];
 }
 
-// What is done to the numbers of a group, and to their sums.
+// The scale of a group, which its numbers or their sums are multiplied by, and what is added.
 template <bool kFloats>
 struct Scales {
   Scales(const NbitsFormat&, const Group& group) : of_sum(LoadVec(group.scales)) {}

@@ -14,7 +14,7 @@
 
 namespace weft::cpu {
 
-// What the zero points of weights are.
+// The form of zero points.
 enum class NbitsZeros {
   kNumbers,
   kFloats,

@@ -34,7 +34,7 @@ DType LoadedDType(DType memory) {
   return memory == DType::kF16 || memory == DType::kBF16 ? DType::kF32 : memory;
 }
 
-// What loads give in a function of values: the function's parameters.
+// The values that loads give in a function of values: its parameters.
 enum class Parameters : uint8_t {
   kNone,      // Not in one: they read memory.
   kArgument,  // a0, a1, ... for the arguments.

@@ -125,7 +125,7 @@ std::string TextOf(MatmulForm form) {
   return "";
 }
 
-// What is subtracted from elements of a and b.
+// The zero points of a and b.
 std::string ZerosText(const ProductOperands& operands) {
   const auto zero = [](bool present, const char* load) { return present ? load : "(SUM)0"; };
   return absl::StrCat("#define W_ZERO_OF_A(m) ",
