@@ -198,6 +198,21 @@ func @main(%x: bf16[4, 1], %w: bf16[3, 5]) {
                                {1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3, 4, 5, 6})});
 }
 
+// A convolution of oneDNN reads a fourth channel behind the last of three.
+TEST(Found, InfinityBehindChannels) {
+  std::vector<double> x(3 * 8 * 6 * 4 * 4), w(3 * 3 * 2 * 2);
+  for (size_t i = 0; i < x.size(); ++i) x[i] = i % 97 == 5 ? INFINITY : static_cast<double>(i % 7);
+  for (size_t i = 0; i < w.size(); ++i) w[i] = static_cast<double>(i % 5) - 1.5;
+  ExpectSame(R"(
+func @main(%x: bf16[3, 8, 6, 4, 4], %w: bf16[3, 3, 2, 1, 2]) {
+  %0 = slice(%x, dim=1, start=1, end=7, step=2)
+  %1 = convolution(%0, %w, none, stride=[1, 1, 1], padding=[0, 0, 1], dilation=[1, 1, 1])
+  return %1
+})",
+             {HostTensor::FromDoubles(DType::kBF16, {3, 8, 6, 4, 4}, x),
+              HostTensor::FromDoubles(DType::kBF16, {3, 3, 2, 1, 2}, w)});
+}
+
 // Negative targets, which gather takes for indices from the end, gave a loss.
 TEST(Found, NegativeClasses) {
   const auto module = Parse(R"(

@@ -169,7 +169,11 @@ Choice<PD> ChooseConvolution(const DnnConvolution& c, const DnnConstant& constan
     }
     return pd;
   };
-  Choice<PD> choice;
+  // Those multiply pairs of channels, the last one of an odd number with what lies behind it and a
+  // weight of zero: NaN where that is not finite.
+  const bool odd = operands.of_x.dtype == DType::kBF16 && operands.of_x.length % 2 != 0;
+  Choice<PD> choice(
+      [odd](const PD& pd) { return odd && absl::StartsWith(pd.impl_info_str(), "brg"); });
   const DnnDesc* packed = PackedLayout(constant, DescOf(c.weights), operands.of_weights);
   if (packed != nullptr) choice.Try([&] { return not_gemm(x, *packed, y); });
   choice.Try([&] { return not_gemm(x, any, y); });
