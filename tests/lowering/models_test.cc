@@ -20,6 +20,7 @@
 #include "lowering/plan_verifier.h"
 #include "tests/lowering/plan_evaluator.h"
 #include "tests/support/generic_target.h"
+#include "tests/support/step_counts.h"
 #include "tests/support/tensor_compare.h"
 
 namespace weft {
@@ -42,24 +43,6 @@ adamw           302 kernels    0 library   0 copies  0 reference   0 in place
 stack299        299 kernels    0 library   0 copies  0 reference   0 in place
 four_linears      0 kernels    4 library   0 copies  0 reference   0 in place
 )";
-
-struct Counts {
-  int kernels = 0;
-  int library = 0;
-  int copies = 0;
-  int reference = 0;
-};
-
-Counts CountSteps(const Plan& plan) {
-  Counts counts;
-  for (const Step& step : plan.steps) {
-    counts.kernels += step.kind == StepKind::kKernel;
-    counts.library += step.kind == StepKind::kLibrary;
-    counts.copies += step.kind == StepKind::kCopy;
-    counts.reference += step.kind == StepKind::kReference;
-  }
-  return counts;
-}
 
 std::unique_ptr<Module> BuildCompiled(const char* name, bool small) {
   models::ModelOptions options;
@@ -91,7 +74,7 @@ TEST(Models, PlansAreAsCounted) {
     ASSERT_TRUE(layout.ok()) << layout.status();
     const int64_t bound = std::max<int64_t>((*layout)->lower_bound, 1);
     EXPECT_LE((*layout)->arena_bytes * 100, bound * 105) << entry.name;
-    const Counts c = CountSteps(*plan);
+    const StepCounts c = CountSteps(*plan);
     absl::StrAppend(&table, absl::StrFormat("%-14s %4d kernels %4d library %3d copies %2d "
                                             "reference %3d in place\n",
                                             entry.name, c.kernels, c.library, c.copies, c.reference,

@@ -22,6 +22,7 @@
 #include "lowering/lower.h"
 #include "lowering/plan_verifier.h"
 #include "lowering/step_cost.h"
+#include "tests/support/step_counts.h"
 
 namespace weft::cuda {
 namespace {
@@ -41,21 +42,6 @@ adamw            3 kernels   0 library  0 copies  0 reference, bytes 1.00, 1.00
 stack299         1 kernels   0 library  0 copies  0 reference, bytes 1.00, 1.00
 four_linears     0 kernels   4 library  0 copies  0 reference, bytes 1.04, 1.04
 )";
-
-struct Counts {
-  int kernels = 0, library = 0, copies = 0, reference = 0;
-};
-
-Counts CountSteps(const Plan& plan) {
-  Counts counts;
-  for (const Step& step : plan.steps) {
-    counts.kernels += step.kind == StepKind::kKernel;
-    counts.library += step.kind == StepKind::kLibrary;
-    counts.copies += step.kind == StepKind::kCopy;
-    counts.reference += step.kind == StepKind::kReference;
-  }
-  return counts;
-}
 
 // Bytes of the inputs, constants and outputs: all of them, and those that steps access.
 struct LeastBytes {
@@ -121,7 +107,7 @@ TEST(CudaModels, PlansAreAsCounted) {
       EXPECT_TRUE(v.has_value());
       return static_cast<double>(v.value_or(1));
     };
-    const Counts c = CountSteps(*plan);
+    const StepCounts c = CountSteps(*plan);
     const double bytes = value(CostOf(*plan).bytes);
     const LeastBytes least = FindLeastBytes(*plan, value);
     absl::StrAppend(&table, absl::StrFormat("%-14s %3d kernels %3d library %2d copies %2d "
