@@ -54,7 +54,7 @@ void PackBlock(const NbitsShape& shape, const NbitsFormat& format, int64_t lanes
                const NbitsSource& from, uint8_t* to) {
   std::memset(to, 0, format.block_bytes);
   if (!shape.has_zero_points) std::memset(to, 1 << (shape.bits - 1), lanes);
-  const bool numbers = shape.has_zero_points && !shape.has_floats();
+  const bool numbers = shape.has_numbers();
   const int64_t columns = std::min(lanes, shape.columns - first);
   for (int64_t j = 0; j < columns; ++j) {
     const int64_t column = first + j;
@@ -272,7 +272,7 @@ NbitsFormat NbitsFormatOf(const NbitsShape& shape, int64_t lanes) {
   format.words = PaddedGroup(shape) * shape.bits / 32;
   format.zeros = shape.zeros;
   format.heads = shape.has_floats() ? 2 : 1;
-  const bool numbers = shape.has_zero_points && !shape.has_floats();
+  const bool numbers = shape.has_numbers();
   format.zero_step = numbers ? lanes : 0;
   const int64_t zeros = numbers ? format.groups * lanes : lanes;
   format.zero_bytes = AlignUp(zeros, kCacheLine);

@@ -29,8 +29,10 @@ struct NbitsShape {
 
   int64_t groups() const { return (depth + group - 1) / group; }
   bool has_floats() const { return zeros != NbitsZeros::kNumbers; }
+  // Zero points that are packed numbers.
+  bool has_numbers() const { return has_zero_points && !has_floats(); }
   int64_t group_bytes() const { return group * bits / 8; }
-  // Bytes of a row of zero points that are numbers.
+  // Bytes of a row of such zero points.
   int64_t zero_row() const { return (groups() * bits + 7) / 8; }
 };
 

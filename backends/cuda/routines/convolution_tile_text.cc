@@ -67,7 +67,7 @@ W_KERNEL(W_THREADS, W_BLOCKS) weft_convolution(
   }
 
 #if W_ZERO_A
-  // What stands where there is no element of x.
+  // A part that lies outside of x.
   w_part nothing;
   #pragma unroll
   for (int i = 0; i < W_PART; ++i) nothing.v[i] = (W_ELEMENT)W_ZERO_OF_X;

@@ -54,7 +54,7 @@ struct EpilogueCode {
   void AddOperands(const StepRequest& request, PreparedLaunch* launch) const;
 };
 
-// What the step does with its routine's results. `channel`: the dim of the result along which a
+// The ops, or the kernel, behind a step's routine. `channel`: the dim of the result along which a
 // bias lies. Unimplemented if an op has no code for the result's dtype, or an operand has another
 // dtype.
 absl::StatusOr<EpilogueCode> MakeEpilogue(const StepRequest& request, int channel);

@@ -97,7 +97,7 @@ double SqnrDb(const std::vector<double>& exact, const std::vector<double>& other
   return 10 * std::log10(signal / noise);
 }
 
-// What the session has become of the states: of observers, and of running statistics.
+// Puts the states of the session into the module: those of observers, and running statistics.
 void TakeStates(const Session& session, Module& module) {
   Graph& graph = *module.main();
   for (const int i : graph.write_backs()) {

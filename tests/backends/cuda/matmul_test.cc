@@ -111,8 +111,8 @@ TEST(CudaMatmul, MultipliesBytes) {
   }
 }
 
-// What quantized models do with the sums, in the launch that computes them: scales, a bias, another
-// tensor of 8 bits, and the step back to integers.
+// Quantized models scale the sums, add a bias and another tensor of 8 bits, and step back to
+// integers, in the launch that computes the sums.
 TEST(CudaMatmul, RequantizesSums) {
   EmulatedProgram program(WithEpilogues(R"(
     func @main(%x: u8[s0, s1], %w: i8[s1, 24], %z: u8[], %s: f32[24], %b: f32[24], %r: i8[s0, 24],
