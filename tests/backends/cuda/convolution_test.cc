@@ -1,4 +1,4 @@
-// Convolutions and pooling on the emulated driver.
+// Convolutions on the emulated driver.
 #include <set>
 #include <string>
 #include <utility>
@@ -7,42 +7,18 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
-#include "api/compiler.h"
 #include "backends/cuda/routines/convolution_choice.h"
-#include "graph/text/text.h"
 #include "gtest/gtest.h"
+#include "tests/backends/cuda/convolution_cases.h"
 #include "tests/backends/cuda/emulated_program.h"
 
 namespace weft::cuda {
 namespace {
 
-using Dims = std::vector<int64_t>;
-
 double ToleranceFor(DType dtype) {
   if (IsInt(dtype)) return 0;
   if (dtype == DType::kF64) return 1e-12;
   return dtype == DType::kF32 ? 1e-4 : 2e-2;
-}
-
-std::string Text(const Dims& dims) { return absl::StrCat("[", absl::StrJoin(dims, ", "), "]"); }
-
-// Dims [n, c, spatial...] as [n, spatial..., c], and the permutations there and back.
-Dims Last(const Dims& dims) {
-  Dims last = {dims[0]};
-  last.insert(last.end(), dims.begin() + 2, dims.end());
-  last.push_back(dims[1]);
-  return last;
-}
-Dims FromLast(size_t rank) {
-  Dims order = {0, static_cast<int64_t>(rank) - 1};
-  for (size_t d = 1; d + 1 < rank; ++d) order.push_back(static_cast<int64_t>(d));
-  return order;
-}
-Dims ToLast(size_t rank) {
-  Dims order = {0};
-  for (size_t d = 2; d < rank; ++d) order.push_back(static_cast<int64_t>(d));
-  order.push_back(1);
-  return order;
 }
 
 // The value of a constant, as text.
@@ -53,23 +29,8 @@ std::string Literal(const Dims& dims, size_t d, int64_t* next) {
   return absl::StrCat("[", absl::StrJoin(parts, ", "), "]");
 }
 
-// The program with ops in epilogues.
-std::string WithEpilogues(const std::string& text) {
-  const auto module = Parse(text);
-  CompileOptions options;
-  options.passes = "fuse_epilogue,dce";
-  const auto done = weft::Compile(*module, options);
-  EXPECT_TRUE(done.ok()) << done.status();
-  return PrintModule(*module);
-}
-
-struct Case {
-  Dims x, w, y;
-  const char* attrs;
-};
-
 // One convolution of a row-major tensor, with a bias, and one of a channels-last tensor.
-void ExpectConvolves(const Case& c, DType dtype) {
+void ExpectConvolves(const ConvolutionCase& c, DType dtype) {
   SCOPED_TRACE(absl::StrCat(DTypeName(dtype), Text(c.x), " * ", Text(c.w), " ", c.attrs));
   const auto type = [&](const Dims& dims) { return absl::StrCat(DTypeName(dtype), Text(dims)); };
   const std::string text = absl::StrReplaceAll(
@@ -97,110 +58,8 @@ void ExpectConvolves(const Case& c, DType dtype) {
   EXPECT_EQ(CounterOf(program.counters(), "host_steps"), 0);
 }
 
-// Integers of 8 bits, of a row-major and of a channels-last tensor, with zero points of both.
-void ExpectConvolvesBytes(const Case& c, DType left, DType right, bool zero_left, int64_t zeros) {
-  SCOPED_TRACE(
-      absl::StrCat(DTypeName(left), Text(c.x), " * ", DTypeName(right), Text(c.w), " ", c.attrs));
-  const auto type = [&](DType dtype, const Dims& dims) {
-    return absl::StrCat(DTypeName(dtype), Text(dims));
-  };
-  EmulatedProgram program(absl::StrReplaceAll(
-      R"(
-    func @main(%x: T[X], %v: T[V], %w: T[W], %a: T[A], %b: T[B]) -> (T[Y], T[Z]) {
-      %0 = convolution_integer(%x, %w, ZERO, ZEROS, ATTRS)
-      %1 = permute(%v, dims=FROM)
-      %2 = convolution_integer(%1, %w, ZERO, ZEROS, ATTRS)
-      %3 = permute(%2, dims=TO)
-      return %0, %3
-    })",
-      {{"T[X]", type(left, c.x)},
-       {"T[V]", type(left, Last(c.x))},
-       {"T[W]", type(right, c.w)},
-       {"T[A]", type(left, {})},
-       {"T[B]", type(right, {zeros})},
-       {"T[Y]", type(DType::kI32, c.y)},
-       {"T[Z]", type(DType::kI32, Last(c.y))},
-       {"ATTRS", c.attrs},
-       {"ZEROS", zeros > 0 ? "%b" : "none"},
-       {"ZERO", zero_left ? "%a" : "none"},
-       {"FROM", Text(FromLast(c.x.size()))},
-       {"TO", Text(ToLast(c.x.size()))}}));
-  program.ExpectAsReference(
-      {Ramp(c.x, left), Ramp(Last(c.x), left), Ramp(c.w, right),
-       Ints({}, {left == DType::kU8 ? 131.0 : -7.0}, left), Ramp({zeros}, right)},
-      0);
-  EXPECT_EQ(CounterOf(program.counters(), "host_steps"), 0);
-}
-
-TEST(CudaConvolution, ConvolvesBytes) {
-  constexpr DType kI8 = DType::kI8, kU8 = DType::kU8;
-  const Case padded = {
-      {2, 3, 9, 8}, {70, 3, 3, 3}, {2, 70, 9, 8}, "stride=[1, 1], padding=[1, 1], dilation=[1, 1]"};
-  ExpectConvolvesBytes(padded, kU8, kI8, true, 0);
-  ExpectConvolvesBytes(padded, kI8, kU8, true, 70);
-  // Channels in groups of 16, and parts of the depth.
-  const Case grouped = {{1, 32, 9, 8},
-                        {20, 32, 3, 3},
-                        {1, 20, 4, 3},
-                        "stride=[2, 3], padding=[0, 1, 1, 2], dilation=[1, 2]"};
-  ExpectConvolvesBytes(grouped, kU8, kI8, true, 20);
-  ExpectConvolvesBytes(grouped, kI8, kI8, false, 0);
-  const Case points = {{2, 48, 5, 7},
-                       {33, 48, 1, 1},
-                       {2, 33, 3, 4},
-                       "stride=[2, 2], padding=[0, 0], dilation=[1, 1]"};
-  ExpectConvolvesBytes(points, kU8, kU8, true, 33);
-  // Two groups on tensor cores, depthwise filters, groups of few filters, transposed ones.
-  const Case halves = {{1, 32, 5, 6},
-                       {40, 16, 3, 3},
-                       {1, 40, 5, 6},
-                       "stride=[1, 1], padding=[1, 1], dilation=[1, 1], groups=2"};
-  ExpectConvolvesBytes(halves, kU8, kI8, true, 40);
-  const Case depthwise = {{2, 16, 7, 6},
-                          {16, 1, 3, 3},
-                          {2, 16, 7, 6},
-                          "stride=[1, 1], padding=[1, 1], dilation=[1, 1], groups=16"};
-  ExpectConvolvesBytes(depthwise, kU8, kI8, true, 16);
-  const Case few = {{1, 6, 5, 5},
-                    {9, 2, 3, 3},
-                    {1, 9, 5, 5},
-                    "stride=[1, 1], padding=[1, 1], dilation=[1, 1], groups=3"};
-  ExpectConvolvesBytes(few, kI8, kU8, true, 9);
-  const Case transposed = {
-      {1, 5, 6}, {5, 20, 3}, {1, 20, 13}, "stride=[2], padding=[0], dilation=[1], transposed=true"};
-  ExpectConvolvesBytes(transposed, kU8, kI8, true, 0);
-  ExpectConvolvesBytes(transposed, kU8, kI8, true, 5);
-}
-
-// As in a quantized network: the sums of a convolution become bytes in the launch that computes
-// them.
-TEST(CudaConvolution, RequantizesSums) {
-  EmulatedProgram program(WithEpilogues(R"(
-    func @main(%x: u8[2, 8, 9, 32], %w: i8[40, 32, 3, 3], %z: u8[], %s: f32[40, 1, 1],
-               %b: f32[40, 1, 1], %r: u8[2, 40, 8, 9], %q: f32[], %t: f32[], %o: u8[])
-        -> (u8[2, 40, 8, 9]) {
-      %p = permute(%x, dims=[0, 3, 1, 2])
-      %0 = convolution_integer(%p, %w, %z, none, stride=[1, 1], padding=[1, 1], dilation=[1, 1])
-      %1 = convert(%0, dtype=f32)
-      %2 = mul(%1, %s)
-      %3 = add(%2, %b)
-      %4 = dequantize_linear(%r, %q, %z, axis=1)
-      %5 = add(%3, %4)
-      %6 = relu(%5)
-      %7 = quantize_linear(%6, %t, %o, axis=1, dtype=u8)
-      return %7
-    })"));
-  program.ExpectAsReference({Ramp({2, 8, 9, 32}, DType::kU8), Ramp({40, 32, 3, 3}, DType::kI8),
-                             Ints({}, {128}, DType::kU8), Ramp({40, 1, 1}), Ramp({40, 1, 1}),
-                             Ramp({2, 40, 8, 9}, DType::kU8), Ints({}, {0.5}, DType::kF32),
-                             Ints({}, {300}, DType::kF32), Ints({}, {3}, DType::kU8)},
-                            0);
-  EXPECT_EQ(CounterOf(program.counters(), "host_steps"), 0);
-  EXPECT_EQ(CounterOf(program.counters(), "steps"), 1);
-}
-
 TEST(CudaConvolution, ComputesWindowsOfEveryKind) {
-  const std::vector<Case> cases = {
+  const std::vector<ConvolutionCase> cases = {
       {{2, 3, 9, 8},
        {70, 3, 3, 3},
        {2, 70, 9, 8},
@@ -233,7 +92,7 @@ TEST(CudaConvolution, ComputesWindowsOfEveryKind) {
   };
   for (const DType dtype :
        {DType::kF32, DType::kBF16, DType::kF16, DType::kF64, DType::kI32, DType::kI64}) {
-    for (const Case& c : cases) ExpectConvolves(c, dtype);
+    for (const ConvolutionCase& c : cases) ExpectConvolves(c, dtype);
   }
 }
 
@@ -246,7 +105,7 @@ class Hopper {
 
 TEST(CudaConvolution, ComputesWindowsByWgmma) {
   const Hopper hopper;
-  const std::vector<Case> cases = {
+  const std::vector<ConvolutionCase> cases = {
       {{2, 8, 9, 8},
        {20, 8, 3, 3},
        {2, 20, 4, 3},
@@ -272,7 +131,7 @@ TEST(CudaConvolution, ComputesWindowsByWgmma) {
        {2, 20, 8, 10},
        "stride=[2, 2], padding=[1, 1], dilation=[1, 1], transposed=true, output_padding=[1, 1]"},
   };
-  for (const Case& c : cases) ExpectConvolves(c, DType::kBF16);
+  for (const ConvolutionCase& c : cases) ExpectConvolves(c, DType::kBF16);
   ExpectConvolves(cases[0], DType::kF16);
 }
 
@@ -348,7 +207,7 @@ TEST(CudaConvolution, AppliesEpilogues) {
 }
 
 TEST(CudaConvolution, ComputesGroups) {
-  const std::vector<Case> cases = {
+  const std::vector<ConvolutionCase> cases = {
       {{1, 16, 6, 5},
        {40, 8, 3, 3},
        {1, 40, 6, 5},
@@ -365,12 +224,12 @@ TEST(CudaConvolution, ComputesGroups) {
       {{1, 6, 7}, {6, 1, 3}, {1, 6, 5}, "stride=[1], padding=[1], dilation=[2], groups=6"},
   };
   for (const DType dtype : {DType::kF32, DType::kBF16, DType::kI32}) {
-    for (const Case& c : cases) ExpectConvolves(c, dtype);
+    for (const ConvolutionCase& c : cases) ExpectConvolves(c, dtype);
   }
 }
 
 TEST(CudaConvolution, ComputesTransposes) {
-  const std::vector<Case> cases = {
+  const std::vector<ConvolutionCase> cases = {
       {{2, 8, 4, 5},
        {8, 20, 3, 3},
        {2, 20, 8, 10},
@@ -386,7 +245,7 @@ TEST(CudaConvolution, ComputesTransposes) {
        "stride=[2], padding=[0], dilation=[1], transposed=true, groups=2"},
   };
   for (const DType dtype : {DType::kF32, DType::kF16, DType::kI32}) {
-    for (const Case& c : cases) ExpectConvolves(c, dtype);
+    for (const ConvolutionCase& c : cases) ExpectConvolves(c, dtype);
   }
 }
 
@@ -499,28 +358,6 @@ TEST(CudaConvolution, ConvolvesAtEverySize) {
     program.ExpectAsReference({Ramp(dims), Ramp({20, 4, 3, 3}), Ramp({20})}, 1e-4);
   }
   EXPECT_EQ(CounterOf(program.counters(), "fallbacks"), 0);
-}
-
-TEST(CudaPooling, FindsMaximaAndMeans) {
-  for (const char* dtype : {"f32", "f16", "bf16", "f64"}) {
-    EmulatedProgram program(absl::StrReplaceAll(
-        R"(
-      func @main(%x: T[s0, 5, 9, 8], %v: T[s0, 9, 8, 5])
-          -> (T[s0, 5, 5, 4], i64[s0, 5, 5, 4], T[s0, 5, 4, 3], i64[s0, 4, 3, 5], T[s0, 5, 4, 4]) where 0 <= s0 {
-        %0, %1 = max_pool(%x, kernel_size=[3, 3], stride=[2, 2], padding=[1, 1, 1, 1], dilation=[1, 1])
-        %2 = permute(%v, dims=[0, 3, 1, 2])
-        %3, %4 = max_pool(%2, kernel_size=[3, 2], stride=[2, 2], padding=[0, 0, 0, 0], dilation=[1, 3])
-        %5 = avg_pool(%2, kernel_size=[2, 3], stride=[3, 2], padding=[1, 0, 0, 2], dilation=[1, 1], ceil_mode=true, count_include_pad=true)
-        %6 = permute(%4, dims=[0, 2, 3, 1])
-        return %0, %1, %3, %6, %5
-      })",
-        {{"T[", absl::StrCat(dtype, "[")}}));
-    const DType type = *ParseDType(dtype);
-    for (const int64_t n : {1, 3, 0}) {
-      program.ExpectAsReference({Ramp({n, 5, 9, 8}, type), Ramp({n, 9, 8, 5}, type)}, 1e-2);
-    }
-    EXPECT_EQ(CounterOf(program.counters(), "host_steps"), 0);
-  }
 }
 
 }  // namespace
