@@ -153,11 +153,11 @@ TEST_F(CudaNvrtc, CompilesMatmuls) {
     expect(kernel, DType::kF16, kGroupsLines, kGroupsLines);
   }
   archs_ = {std::begin(kArchs), std::end(kArchs)};
-  for (const MatmulKernel& kernel : TiledKernels(MatmulForm::kPlain)) {
-    expect(kernel, DType::kF64, kOneK, kOneK);
-    expect(kernel, DType::kBF16, kOneK, kOneK);
-    expect(kernel, DType::kI32, kOneK, kOneK);
-    expect(kernel, DType::kI64, kOneK, kOneK);
+  for (const DType dtype :
+       {DType::kF64, DType::kF32, DType::kBF16, DType::kF16, DType::kI32, DType::kI64}) {
+    for (const MatmulKernel& kernel : TiledKernels(MatmulForm::kPlain, dtype)) {
+      expect(kernel, dtype, kOneK, kOneK);
+    }
   }
   for (const DType dtype : {DType::kF32, DType::kBF16, DType::kF64, DType::kI32}) {
     for (const MatmulRead read : {kOneK, kGroupsK, kGroupsLines}) {
