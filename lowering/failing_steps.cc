@@ -35,6 +35,7 @@ bool FailingSteps::MayFail(const Step& step) {
     case StepKind::kCopy:
       return false;
     case StepKind::kLibrary:
+      if (step.finds_sizes) return true;
       break;
   }
   if (step.indices < 0 || !step.args[step.indices].present()) return false;

@@ -306,7 +306,7 @@ GraphLowering::Epilogues GraphLowering::FindEpilogues(const Graph& body) {
   }
   NodeSet taken;
   for (const Node* node : body.nodes()) {
-    if (!IsLibrary(*node) || node->num_results() != 1) continue;
+    if (!IsLibrary(*node) || node->num_results() != 1 || node->op().has(kDataDependent)) continue;
     Nodes chain = FindEpilogue(*node, order);
     while (!chain.empty() && taken.contains(chain.back())) chain.clear();
     if (chain.empty()) continue;

@@ -2,11 +2,13 @@
 #include <string>
 #include <utility>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "graph/ir/node.h"
 #include "graph/ir/op_def.h"
 #include "graph/ops/ops.h"
+#include "graph/sym/sym_expr.h"
 #include "lowering/epilogues.h"
 #include "lowering/graph_lowering.h"
 #include "lowering/kernel_ops.h"
@@ -166,7 +168,8 @@ absl::StatusOr<std::vector<View>> GraphLowering::LibraryArgs(const Node& node) {
 
 absl::Status GraphLowering::LowerLibrary(const Node& node, Nodes epilogue) {
   const Node& last = epilogue.empty() ? node : *epilogue.back();
-  if (!last.has_uses()) return absl::OkStatus();
+  const bool finds_sizes = node.op().has(kDataDependent);
+  if (!last.has_uses() && !finds_sizes) return absl::OkStatus();
   const Routine& routine = *FindRoutine(target_, node);
   WEFT_ASSIGN_OR_RETURN(std::vector<View> args, LibraryArgs(node));
   std::vector<Epilogue> after;
@@ -192,12 +195,18 @@ absl::Status GraphLowering::LowerLibrary(const Node& node, Nodes epilogue) {
     chain = op->result();
   }
   std::vector<View> results;
-  // The first result always has memory.
+  // The first result always has memory, and so have those whose types alone give symbols values.
+  absl::flat_hash_set<SymInt> known;
   for (int r = 0; r < node.num_results(); ++r) {
     const Value* result = epilogue.empty() ? node.result(r) : chain;
-    results.push_back(r == 0 || result->has_uses()
-                          ? DefineResult(result, !TakesStrides(routine, Routine::kResult))
-                          : View());
+    bool needed = r == 0 || result->has_uses();
+    for (const SymInt dim : finds_sizes ? result->type().dims() : absl::Span<const SymInt>()) {
+      ForEachSymbol(dim, [&](SymInt symbol) {
+        needed = (known.insert(symbol).second && IsLate(symbol)) || needed;
+      });
+    }
+    results.push_back(needed ? DefineResult(result, !TakesStrides(routine, Routine::kResult))
+                             : View());
   }
   Step& step = AddStep(StepKind::kLibrary);
   SetOp(node, &step);
@@ -206,7 +215,8 @@ absl::Status GraphLowering::LowerLibrary(const Node& node, Nodes epilogue) {
   step.epilogue = std::move(after);
   step.accumulates = AccumulatedArg(step);
   step.indices = routine.indices < node.num_operands() ? routine.indices : -1;
-  step.updates = routine.in_place ? UpdatedArg(step) : -1;
+  step.updates = routine.in_place && !finds_sizes ? UpdatedArg(step) : -1;
+  step.finds_sizes = finds_sizes;
   return absl::OkStatus();
 }
 

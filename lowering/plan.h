@@ -37,8 +37,9 @@
 // and data that break one.
 //
 // Symbols: those of the inputs' types have values before the first step. A step with data-dependent
-// results gives values to the symbols of their types; its results, and buffers whose size mentions
-// such a symbol, are allocated outside of the arena when the symbols are known.
+// results gives values to the symbols of their types (a library step then `finds sizes`); its
+// results, and buffers whose size mentions such a symbol, are allocated outside of the arena when
+// the symbols are known.
 #ifndef WEFT_LOWERING_PLAN_H_
 #define WEFT_LOWERING_PLAN_H_
 
@@ -95,7 +96,7 @@ struct View {
 
 enum class StepKind : uint8_t {
   kKernel,     // Launches kernels[kernel] on args, then results, in order.
-  kLibrary,    // An op that the backend has a routine for, with an epilogue.
+  kLibrary,    // An op that the target has a routine for, with an epilogue.
   kReference,  // An op through its Eval, on host tensors.
   kCopy,       // results[0] = args[0], any strides.
   kControl,    // cond, loop, scan: nested plans.
@@ -150,6 +151,9 @@ struct Step {
   // Routine::in_place). -1: none.
   int indices = -1;
   int updates = -1;
+  // The sizes of a library step's results depend on data. Those of reference steps and of control
+  // flow may.
+  bool finds_sizes = false;
   std::vector<std::unique_ptr<Plan>> regions;
   uint32_t node = 0;                         // Id of its node in the graph.
   std::shared_ptr<const StepSource> source;  // Null: unknown.

@@ -350,6 +350,10 @@ class PlanParser {
           std::pair("updates", &step.updates)}) {
       if (reader_.AcceptWord(word) && !ParseArgument(step.args.size(), argument)) return false;
     }
+    if (step.kind == StepKind::kLibrary && reader_.AcceptWord("finds")) {
+      if (!reader_.AcceptWord("sizes")) return reader_.Expected("sizes");
+      step.finds_sizes = true;
+    }
     if (reader_.AcceptWord("flops") && !reader_.ParseSymInt(&step.flops)) return false;
     if (reader_.AcceptWord("node") && !ParseNode(&step)) return false;
     if (reader_.AcceptWord("remark") && !reader_.ParseString(&step.remark)) {

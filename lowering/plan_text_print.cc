@@ -245,6 +245,7 @@ class PlanPrinter {
     if (s.accumulates >= 0) absl::StrAppend(&line, " accumulates ", s.accumulates);
     if (s.indices >= 0) absl::StrAppend(&line, " indices ", s.indices);
     if (s.updates >= 0) absl::StrAppend(&line, " updates ", s.updates);
+    if (s.finds_sizes) absl::StrAppend(&line, " finds sizes");
     if (form_ == PlanForm::kSelfContained && s.flops.is_valid()) {
       absl::StrAppend(&line, " flops (", s.flops.ToString(), ")");
     }

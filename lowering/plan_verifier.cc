@@ -161,6 +161,10 @@ class Verifier {
       return Invalid("a routine has no result");
     }
     if (IsFinished(step)) WEFT_RETURN_IF_ERROR(CheckFinished(step));
+    if (step.finds_sizes && (step.kind != StepKind::kLibrary || IsFinished(step) ||
+                             !step.epilogue.empty() || step.updates >= 0)) {
+      return Invalid("only a routine without an epilogue finds sizes");
+    }
     for (const auto& region : step.regions) {
       WEFT_RETURN_IF_ERROR(VerifyPlan(*region));
     }

@@ -286,6 +286,7 @@ bool UpdatesInPlace(RoutineOp op) {
 // Null if no routine accepts the step; a plan from a file may say that any routine works in place.
 std::unique_ptr<StepCode> CompileLibrary(const StepRequest& request, CpuLauncher& launcher) {
   const Step& step = request.step;
+  if (step.finds_sizes) return nullptr;
   const std::optional<RoutineOp> op = FindRoutineOp(step.op_name);
   if (!op || !CheckRoutineOp(*op, step.schema, request.attrs).ok()) return nullptr;
   if (step.updates >= 0 && !UpdatesInPlace(*op)) return nullptr;

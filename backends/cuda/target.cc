@@ -109,6 +109,11 @@ target cuda {
     dtypes = [bool, i8, u8, i16, u16, i32, u32, i64, u64, f32, f16, bf16, f64]
     contract = "bit-exact"
   }
+  routine selection {
+    ops = [nonzero, unique]
+    dtypes = [bool, i8, u8, i16, u16, i32, u32, i64, u64, f32, f16, bf16, f64]
+    contract = "bit-exact"
+  }
   routine scatter {
     ops = [scatter]
     dtypes = [bool, i8, u8, i16, u16, i32, u32, i64, u64, f32, f16, bf16, f64]

@@ -286,6 +286,15 @@ absl::Status PlanRunner::Launch(const Step& step, PreparedStep& prepared) {
     prepared.bounds[n] = view.present() ? bounds_[view.buffer] : kUnbounded;
     prepared.memory[n++] = view.present() ? At(view) : nullptr;
   }
+  if (step.finds_sizes) {
+    const absl::Status found = FindSizes(step, prepared);
+    if (!absl::IsUnimplemented(found)) {
+      WEFT_RETURN_IF_ERROR(found);
+    } else {
+      ++runtime_.stats.fallbacks;
+      return EvaluateOnHost(step, prepared);
+    }
+  }
   for (const RunView& view : prepared.results) {
     if (view.present()) WEFT_RETURN_IF_ERROR(Ensure(view.buffer));
     prepared.memory[n++] = view.present() ? At(view) : nullptr;
@@ -304,6 +313,24 @@ absl::Status PlanRunner::Launch(const Step& step, PreparedStep& prepared) {
     bounds_[prepared.results[0].buffer] = prepared.code->result_bound();
   }
   return status;
+}
+
+absl::Status PlanRunner::FindSizes(const Step& step, PreparedStep& prepared) {
+  const auto args = absl::MakeConstSpan(prepared.memory).first(prepared.args.size());
+  std::vector<std::vector<int64_t>> dims(step.results.size());
+  WEFT_RETURN_IF_ERROR(prepared.code->FindSizes(
+      {args, {}, args, runtime_.scratch(), absl::MakeConstSpan(prepared.bounds)}, &dims));
+  if (dims.size() != step.results.size()) return absl::InternalError("a result has no sizes");
+  prepared.results.clear();
+  for (size_t i = 0; i < step.results.size(); ++i) {
+    const View& view = step.results[i];
+    prepared.results.emplace_back();
+    if (!view.present()) continue;
+    WEFT_RETURN_IF_ERROR(CheckResult(step, i, dynamic_env_->Unify(view.type, dims[i])));
+    if (!IsKnown(view, env())) return absl::InternalError("a result's size has no value");
+    prepared.results.back() = MakeRunView(view, env());
+  }
+  return absl::OkStatus();
 }
 
 absl::Status PlanRunner::FinishOutput(int i, HostTensor* output) {

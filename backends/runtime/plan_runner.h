@@ -157,6 +157,8 @@ class PlanRunner {
   absl::Status RunStep(const Step& step, size_t index);
   absl::Status RunPrepared(const Step& step, PreparedStep& prepared);
   absl::Status Launch(const Step& step, PreparedStep& prepared);
+  // Lets the code find the sizes of the results, and sets their views.
+  absl::Status FindSizes(const Step& step, PreparedStep& prepared);
   absl::Status FinishOutput(int i, HostTensor* output);
   // Copies an output of known dims from the device.
   absl::Status CopyOutput(int i, const RunView& from, HostTensor* output);
@@ -220,8 +222,9 @@ class PlanRunner {
   // --- On host tensors (plan_runner_host.cc) ---------------------------------------------
   absl::Status EvaluateOnHost(const Step& step, const PreparedStep& prepared);
   absl::StatusOr<std::vector<HostTensor>> Evaluate(const Step& step, const PreparedStep& prepared);
-  // Checks a result of a step without code against its type, which may give symbols their values,
-  // and stores it.
+  // Checks what a result was compared with its type, which may have given symbols their values.
+  absl::Status CheckResult(const Step& step, size_t i, const absl::Status& compared) const;
+  // Compares a result of a step without code with its type, and stores it.
   absl::Status StoreResult(const Step& step, size_t i, const DeviceTensor& tensor);
   // A view of the device's memory if it is host-visible, else a copy of it.
   absl::StatusOr<HostTensor> Read(const RunView& view);

@@ -79,7 +79,7 @@ SymbolSources SourcesOf(const Plan& plan) {
   }
   const SymbolTable& facts = FactsOf(plan);
   for (const Step& step : plan.steps) {
-    if (!HasNoCode(step)) continue;
+    if (!MayFindSizes(step)) continue;
     const auto names = step.source == nullptr ? std::vector<std::string>() : step.source->nodes;
     const auto add = [&](SymInt size) {
       if (!size.is_symbol() || !facts.IsUnbacked(size)) return;

@@ -40,7 +40,8 @@ absl::StatusOr<HostTensor> PlanRunner::Read(const RunView& view) {
 }
 
 absl::Status PlanRunner::EvaluateOnHost(const Step& step, const PreparedStep& prepared) {
-  if (runtime_.evaluator == nullptr && step.kind == StepKind::kLibrary && IsEmpty(prepared)) {
+  if (runtime_.evaluator == nullptr && step.kind == StepKind::kLibrary && !step.finds_sizes &&
+      IsEmpty(prepared)) {
     // Routines leave results without elements to the evaluator, which would have nothing to write.
     for (const RunView& view : prepared.results) {
       if (view.present()) WEFT_RETURN_IF_ERROR(Ensure(view.buffer));
@@ -64,19 +65,23 @@ absl::Status PlanRunner::StoreResult(const Step& step, size_t i, const DeviceTen
   const View& view = step.results[i];
   if (!view.present() && !view.type.is_symint()) return absl::OkStatus();
   if (!tensor.valid()) return absl::InternalError(absl::StrCat("result ", i, " is missing"));
-  const absl::Status status =
+  const absl::Status compared =
       dynamic_env_ ? dynamic_env_->Unify(view.type, tensor) : absl::OkStatus();
-  if (!status.ok()) {
-    const std::string message =
-        absl::StrCat("result ", i, " contradicts its type: ", status.message());
-    // Data-dependent sizes may break a condition.
-    if (step.kind == StepKind::kControl || runtime_.evaluator->DependsOnData(step)) {
-      return absl::InvalidArgumentError(message);
-    }
-    return absl::InternalError(message);
-  }
-  WEFT_RETURN_IF_ERROR(CheckOpenConditions());
+  WEFT_RETURN_IF_ERROR(CheckResult(step, i, compared));
   return view.present() ? Write(view, tensor) : absl::OkStatus();
+}
+
+absl::Status PlanRunner::CheckResult(const Step& step, size_t i,
+                                     const absl::Status& compared) const {
+  if (compared.ok()) return CheckOpenConditions();
+  const std::string message =
+      absl::StrCat("result ", i, " contradicts its type: ", compared.message());
+  // Data-dependent sizes may break a condition.
+  if (step.kind == StepKind::kControl || step.finds_sizes ||
+      runtime_.evaluator->DependsOnData(step)) {
+    return absl::InvalidArgumentError(message);
+  }
+  return absl::InternalError(message);
 }
 
 absl::StatusOr<std::vector<HostTensor>> PlanRunner::Evaluate(const Step& step,

@@ -31,7 +31,7 @@ absl::Status PlanRunner::Prepare(Assignment* a) {
   std::vector<StepRequest> requests;
   std::vector<PreparedStep*> compiled;
   for (const Step& step : plan_.steps) {
-    a->dynamic |= HasNoCode(step);
+    a->dynamic |= MayFindSizes(step);
     const absl::Status sizes = CheckSizes(step, a->env);
     if (!sizes.ok()) return Annotate(sizes, DescribeStep(plan_, step));
     if (!IsKnown(plan_, step, a->env)) {
@@ -84,7 +84,7 @@ std::unique_ptr<PreparedStep> PlanRunner::DescribeOperands(const Step& step, con
   prepared->attrs = AttrsOf(step, env);
   prepared->memory.resize(step.args.size() + step.results.size());
   prepared->bounds.resize(step.args.size());
-  if (HasNoCode(step)) return prepared;
+  if (MayFindSizes(step)) return prepared;
   for (const View& view : step.results) prepared->results.push_back(MakeRunView(view, env));
   return prepared;
 }
@@ -107,7 +107,7 @@ absl::Status PlanRunner::SetCode(const StepRequest& request, std::unique_ptr<Ste
     return absl::OkStatus();
   }
   WEFT_RETURN_IF_ERROR(runtime_.ReserveScratch(prepared->code->scratch_bytes()));
-  if (step.kind == StepKind::kLibrary) {
+  if (step.kind == StepKind::kLibrary && !step.finds_sizes) {
     const RunView& result = prepared->results[0];
     const std::optional<int64_t> elements = request.env.Eval(plan_.buffers[result.buffer].numel);
     prepared->fills_buffer = elements && *elements == result.numel();
@@ -174,7 +174,7 @@ absl::Status PlanRunner::CheckSizes(const Step& step, const SymbolEnv& env) cons
   };
   for (const View& view : step.args) WEFT_RETURN_IF_ERROR(check(view));
   for (const View& view : step.results) {
-    if (!HasNoCode(step)) WEFT_RETURN_IF_ERROR(check(view));
+    if (!MayFindSizes(step)) WEFT_RETURN_IF_ERROR(check(view));
   }
   return absl::OkStatus();
 }

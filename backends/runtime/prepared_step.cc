@@ -49,7 +49,7 @@ bool IsKnown(const Plan& plan, const Step& step, const SymbolEnv& env) {
     if (!IsKnown(view, env)) return false;
   }
   for (const View& view : step.results) {
-    if (!HasNoCode(step) && !IsKnown(view, env)) return false;
+    if (!MayFindSizes(step) && !IsKnown(view, env)) return false;
   }
   if (step.kernel >= 0 && !KnownKernel(plan.kernels[step.kernel], env)) return false;
   const AttrList* attrs = AttrsOf(step, env);

@@ -16,7 +16,8 @@ namespace weft {
 
 struct PreparedStep {
   std::vector<RunView> args;
-  std::vector<RunView> results;     // Empty for a kind without code.
+  // Empty for a kind without code; set in each run if the step finds their sizes.
+  std::vector<RunView> results;
   const AttrList* attrs = nullptr;  // With values for symbols; null for a step without attributes.
   std::unique_ptr<StepCode> code;   // Null: the step is evaluated on the host, or control flow.
   // Addresses for the launch, filled in before each: arguments, then results.
@@ -30,13 +31,16 @@ struct PreparedStep {
   profiler::DescriptionHandle profile_description;
 };
 
-// True for kinds that a launcher has no code for; only they may decide sizes of results.
+// True for kinds that a launcher has no code for.
 inline bool HasNoCode(const Step& step) {
   return step.kind == StepKind::kReference || step.kind == StepKind::kControl;
 }
 
-// True if all symbols of the step have values; symbols in results of steps that run on the host do
-// not count.
+// True if the step may give symbols their values: those in the types of its results.
+inline bool MayFindSizes(const Step& step) { return HasNoCode(step) || step.finds_sizes; }
+
+// True if all symbols of the step have values; those in the results of a step that may find sizes
+// do not count.
 bool IsKnown(const Plan& plan, const Step& step, const SymbolEnv& env);
 
 // The step's attributes with values for symbols; null for a step without attributes.

@@ -66,6 +66,16 @@ class StepCode {
   virtual int threads() const { return 1; }
   // Relative error of operands that the routine reads with fewer bits than they have; else 0.
   virtual double operand_error() const { return 0; }
+
+  // For a step that finds sizes (Step::finds_sizes): submits the work that they depend on, waits
+  // for it, and sets the dims of each result. Called before each Launch, on the same memory,
+  // scratch memory included, but without results. Unimplemented as for Launch.
+  virtual absl::Status FindSizes(const LaunchMemory& memory,
+                                 std::vector<std::vector<int64_t>>* dims) {
+    static_cast<void>(memory);
+    static_cast<void>(dims);
+    return absl::UnimplementedError("the code finds no sizes");
+  }
 };
 
 // A step with sizes as numbers.
@@ -75,7 +85,7 @@ struct StepRequest {
   const SymbolEnv& env;
   const AttrList* attrs;  // With values for symbols; null if the step has none.
   absl::Span<const RunView> args;
-  absl::Span<const RunView> results;
+  absl::Span<const RunView> results;  // Empty for a step that finds their sizes.
   const MemoryPlan& memory;
   // By buffer: addresses of constants in the device's memory; null for other buffers.
   absl::Span<char* const> constants;

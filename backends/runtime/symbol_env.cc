@@ -15,14 +15,6 @@
 #include "graph/sym/sym_sources.h"
 
 namespace weft {
-namespace {
-
-std::string Shape(const RunInput& tensor) {
-  return absl::StrCat(DTypeName(tensor.dtype()), "[", absl::StrJoin(tensor.dims(), ", "), "]");
-}
-
-}  // namespace
-
 void SymbolEnv::Define(absl::Span<const SymInt> symbols, absl::Span<const int64_t> values) {
   for (size_t i = 0; i < symbols.size(); ++i) {
     if (values[i] != SizeProgram::kNoValue) values_[symbols[i]] = values[i];
@@ -168,17 +160,25 @@ absl::Status SymbolEnv::Unify(Type type, const RunInput& tensor) {
     if (tensor.host() == nullptr) return absl::InternalError("a size is not on the host");
     return Unify(type.symint(), tensor.host()->IntAt(0));
   }
+  return UnifyTensor(type, tensor.dtype(), tensor.dims());
+}
+
+absl::Status SymbolEnv::Unify(Type type, absl::Span<const int64_t> dims) {
+  if (!type.is_tensor()) return absl::InternalError("a size has no dims");
+  return UnifyTensor(type, type.dtype(), dims);
+}
+
+absl::Status SymbolEnv::UnifyTensor(Type type, DType dtype, absl::Span<const int64_t> dims) {
   const auto mismatch = [&](absl::string_view why) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("expected ", type.ToString(), ", got ", Shape(tensor), why));
+    return absl::InvalidArgumentError(absl::StrCat("expected ", type.ToString(), ", got ",
+                                                   DTypeName(dtype), "[", absl::StrJoin(dims, ", "),
+                                                   "]", why));
   };
-  if (tensor.dtype() != type.dtype() || tensor.rank() != type.rank()) {
-    return mismatch("");
-  }
+  if (dtype != type.dtype() || static_cast<int>(dims.size()) != type.rank()) return mismatch("");
   for (const bool symbols : {true, false}) {
     for (int i = 0; i < type.rank(); ++i) {
       if (type.dim(i).is_symbol() != symbols) continue;
-      absl::Status status = Unify(type.dim(i), tensor.dim(i));
+      absl::Status status = Unify(type.dim(i), dims[i]);
       if (!status.ok()) {
         return mismatch(absl::StrCat(": dim ", i, ": ", status.message()));
       }

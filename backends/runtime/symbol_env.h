@@ -50,6 +50,8 @@ class SymbolEnv {
   // that are bare symbols are bound first, so that `f32[s0, 2*s0]` works in any
   // order. The error does not name the value; the caller adds that.
   absl::Status Unify(Type type, const RunInput& tensor);
+  // The same for a tensor of the type's dtype with these dims.
+  absl::Status Unify(Type type, absl::Span<const int64_t> dims);
 
   // True if all symbols in it have values.
   bool IsBound(SymInt s) const;
@@ -62,6 +64,7 @@ class SymbolEnv {
   std::string Describe(SymInt s) const;
 
  private:
+  absl::Status UnifyTensor(Type type, DType dtype, absl::Span<const int64_t> dims);
   absl::Status Bind(SymInt symbol, int64_t value);
   std::optional<SymbolSources> Sources() const;
   absl::Status CheckFacts(SymInt symbol, int64_t value) const;

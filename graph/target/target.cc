@@ -62,6 +62,9 @@ bool Takes(const Routine& routine, const Node& node) {
   if (!type.is_tensor() || !Takes(routine.dtypes, type)) return false;
   if (type.rank() < routine.min_rank || type.rank() > routine.max_rank) return false;
   if (!Takes(routine.result_dtypes, node.result(0)->type())) return false;
+  for (int r = 0; r < node.num_results(); ++r) {
+    if (node.op().has(kDataDependent) && !node.result(r)->type().is_tensor()) return false;
+  }
   for (int i : routine.absent_operands) {
     if (i < node.num_operands() && node.has_operand(i)) return false;
   }

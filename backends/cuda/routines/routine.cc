@@ -9,6 +9,7 @@
 #include "backends/cuda/routines/pooling.h"
 #include "backends/cuda/routines/scan.h"
 #include "backends/cuda/routines/scatter.h"
+#include "backends/cuda/routines/select.h"
 #include "backends/cuda/routines/sort.h"
 
 namespace weft::cuda {
@@ -35,11 +36,13 @@ constexpr Entry kRoutines[] = {
     {"matmul", MakeMatmul},
     {"matmul_integer", MakeMatmul},
     {"max_pool", MakePooling},
+    {"nonzero", MakeNonzero},
     {"scaled_dot_product_attention", MakeAttention},
     {"scatter", MakeScatter, true},
     {"scatter_nd", MakeScatter, true},
     {"sort", MakeSort},
     {"topk", MakeSort},
+    {"unique", MakeUnique},
 };
 
 const Entry* FindEntry(absl::string_view op) {

@@ -30,6 +30,7 @@
 #include "backends/cuda/routines/pooling_unit.h"
 #include "backends/cuda/routines/scan_unit.h"
 #include "backends/cuda/routines/scatter_unit.h"
+#include "backends/cuda/routines/select_unit.h"
 #include "backends/cuda/routines/sort_unit.h"
 #include "backends/cuda/target.h"
 #include "gmock/gmock.h"
@@ -245,6 +246,8 @@ TEST_F(CudaNvrtc, CompilesRoutines) {
     if (dtype != DType::kBool) ExpectCompiles(ScanUnit(ScanKind::kSum, dtype), 3);
     ExpectCompiles(ScanUnit(ScanKind::kMaximum, dtype), 3);
     ExpectCompiles(SortUnit(dtype), 3);
+    ExpectCompiles(NonzeroUnit(dtype), 3);
+    ExpectCompiles(UniqueUnit(dtype), 7);
     ExpectCompiles(ScatterUnit(ScatterReduce::kNone, dtype, DType::kI64), 4);
     ExpectCompiles(ScatterUnit(ScatterReduce::kAdd, dtype, DType::kI32), 3);
     ExpectCompiles(ScatterUnit(ScatterReduce::kMax, dtype, DType::kI32), 3);

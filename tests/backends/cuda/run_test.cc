@@ -229,14 +229,15 @@ TEST(CudaRun, ReturnsViewsConstantsAndInputs) {
 
 TEST(CudaRun, EvaluatesOnTheHostWhatHasNoCode) {
   EmulatedProgram program(R"(
-    func @main(%x: f32[s0, 4]) -> (i64[u0, 2], f32[s0, 4]) where 1 <= s0 {
+    func @main(%x: f32[s0, 4]) -> (f32[u0, 4], i64[s0], f32[s0, 4]) where 1 <= s0 {
       %0 = relu(%x)
-      %1 = nonzero(%0) : i64[u0, 2]
-      %2 = cumsum(%0, dim=0)
-      return %1, %2
+      %1, %2, %3, %4 = unique(%0, dim=0) : f32[u0, 4], i64[u0], i64[s0], i64[u0]
+      %5 = cumsum(%0, dim=0)
+      return %1, %3, %5
     })");
   program.ExpectAsReference({Ramp({3, 4})});
   program.ExpectAsReference({Ramp({9, 4})});
+  EXPECT_GT(CounterOf(program.counters(), "host_steps"), 0);
 }
 
 TEST(CudaRun, RunsNestedPlans) {
