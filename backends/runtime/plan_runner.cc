@@ -51,6 +51,7 @@ class WatchScope {
 absl::Status PlanRunner::Run(absl::Span<const HostTensor> inputs, const std::vector<bool>& donated,
                              std::vector<HostTensor>* outputs) {
   donated_ = &donated;
+  ++runtime_.runs;
   runtime_.stats.in_place_writes = 0;
   const absl::Status status = RunNested(inputs, nullptr, outputs);
   donated_ = nullptr;
@@ -232,7 +233,7 @@ absl::Status PlanRunner::Ensure(int b) {
 }
 
 absl::Status PlanRunner::RunSteps() {
-  BeginRecorded();
+  WEFT_RETURN_IF_ERROR(BeginRecorded());
   for (size_t i = 0; i < plan_.steps.size(); ++i) {
     if (checks_before_[i] && kept_ != nullptr) WEFT_RETURN_IF_ERROR(CheckBeforeWrites());
     if (Segment* segment = SegmentAt(i)) {

@@ -100,6 +100,7 @@ class PlanRunner {
     // another one in some run.
     std::vector<const char*> addresses;
     std::vector<bool> moved;
+    int64_t last_run = 0;  // PlanRuntime::runs, in the last run of a nested plan.
   };
 
   PlanRunner(const Plan& plan, PlanRuntime& runtime, bool nested);
@@ -195,9 +196,11 @@ class PlanRunner {
   bool HasPlace(const RunView& view, const Assignment& assignment) const;
   bool IsOnDevice(int buffer, const Assignment& assignment) const;
   // Looks for tensors on the device that have other addresses than in the run before.
-  void FindMoved(Assignment* assignment) const;
+  absl::Status FindMoved(Assignment* assignment) const;
+  // Waits, if need be, before recordings are dropped or changed.
+  absl::Status FinishReplays() const;
   // Decides whether the segments of this run are recorded, and which older recordings are dropped.
-  void BeginRecorded();
+  absl::Status BeginRecorded();
   // The segment that begins with the step, if it is to be replayed; else null.
   Segment* SegmentAt(size_t step);
   absl::Status RunSegment(Segment& segment);

@@ -26,6 +26,7 @@ absl::Status PlanRunner::RunOnDevice(absl::Span<const DeviceTensor> inputs,
   }
   donated_ = &donated;
   outputs->clear();
+  ++runtime_.runs;
   runtime_.stats.in_place_writes = 0;
   const absl::Status status = RunKept(inputs, nullptr, outputs);
   donated_ = nullptr;

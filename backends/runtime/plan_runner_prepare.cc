@@ -52,8 +52,7 @@ absl::Status PlanRunner::Prepare(Assignment* a) {
   for (size_t i = 0; i < plan_.outputs.size(); ++i) {
     WEFT_RETURN_IF_ERROR(PrepareOutput(static_cast<int>(i), a));
   }
-  // Carried values move from step to step.
-  if (runtime_.device.records() && !nested_) FindSegments(a);
+  if (runtime_.device.records()) FindSegments(a);
   return absl::OkStatus();
 }
 

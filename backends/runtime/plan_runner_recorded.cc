@@ -5,7 +5,9 @@
 // are met first, and is recorded when they are met again; later runs submit the recording. A
 // recording is made anew, from the old one, when the arena or the scratch memory has moved. When an
 // input on the device is another tensor than before, the steps that use it leave the segments for
-// good. Observed and profiled runs use no recordings.
+// good: those of a loop's body that read carried values and rows, or make them, are launched by
+// themselves. For inputs of a body that moved between two runs of the outermost plan, recordings
+// are made anew. Observed and profiled runs use no recordings.
 #include <algorithm>
 #include <utility>
 
@@ -23,6 +25,8 @@ namespace {
 
 // A shorter segment gains nothing.
 constexpr size_t kMinSteps = 2;
+// In the place of a number of allocations: the recording is made anew.
+constexpr int64_t kStale = -1;
 
 }  // namespace
 
@@ -41,19 +45,38 @@ bool PlanRunner::IsOnDevice(int b, const Assignment& a) const {
   return buffer.kind == BufferKind::kOutput && a.keeps_outputs && buffer.donor >= 0;
 }
 
-void PlanRunner::FindMoved(Assignment* a) const {
+absl::Status PlanRunner::FindMoved(Assignment* a) const {
   bool moved = false;
+  bool anew = false;
+  // In another run of the outermost plan, which may have other sizes, operands of the control flow
+  // may lie elsewhere.
+  const bool other_run = nested_ && a->last_run != runtime_.runs;
+  a->last_run = runtime_.runs;
   for (size_t b = 0; b < base_.size(); ++b) {
     if (a->moved[b] || !IsOnDevice(static_cast<int>(b), *a)) continue;
-    const bool known = a->addresses[b] != nullptr;
-    a->moved[b] = known && a->addresses[b] != base_[b];
+    const bool differs = a->addresses[b] != nullptr && a->addresses[b] != base_[b];
     a->addresses[b] = base_[b];
+    anew |= differs && other_run;
+    a->moved[b] = differs && !other_run;
     moved |= a->moved[b];
   }
-  if (!moved) return;
+  if (anew) {
+    a->runs = 0;
+    for (Segment& segment : a->segments) segment.arena = kStale;
+  }
+  if (!moved) return absl::OkStatus();
+  const bool recorded = std::any_of(a->segments.begin(), a->segments.end(),
+                                    [](const Segment& s) { return s.recording != nullptr; });
+  if (recorded) WEFT_RETURN_IF_ERROR(FinishReplays());
   a->segments.clear();
   a->runs = 0;
   FindSegments(a);
+  return absl::OkStatus();
+}
+
+// Recordings live until the next Wait(); runs of nested plans do not wait at their end.
+absl::Status PlanRunner::FinishReplays() const {
+  return nested_ ? runtime_.device.Wait() : absl::OkStatus();
 }
 
 void PlanRunner::FindSegments(Assignment* a) const {
@@ -81,30 +104,34 @@ void PlanRunner::FindSegments(Assignment* a) const {
   }
 }
 
-void PlanRunner::BeginRecorded() {
+absl::Status PlanRunner::BeginRecorded() {
   next_segment_ = 0;
   Assignment& a = *current_;
   replays_ = false;
-  if (a.keeps_outputs && runtime_.device.records()) FindMoved(&a);
+  if (a.keeps_outputs && runtime_.device.records()) WEFT_RETURN_IF_ERROR(FindMoved(&a));
   if (a.segments.empty() || runtime_.observer != nullptr || runtime_.guard != nullptr ||
       runtime_.device.is_traced() || profiler::IsRecording(profiler::Activity::kCpuOp)) {
-    return;
+    return absl::OkStatus();
   }
   replays_ = ++a.runs > 1;
-  if (!replays_) return;
+  if (!replays_) return absl::OkStatus();
   const auto known = std::find(recorded_.begin(), recorded_.end(), &a);
   if (known != recorded_.end()) {
     std::rotate(known, known + 1, recorded_.end());
-    return;
+    return absl::OkStatus();
   }
+  const bool full = recorded_.size() >= PlanRuntime::kMaxRecorded;
+  // The spare ones are dropped, and those of the oldest assignment change.
+  if (full || !spare_.empty()) WEFT_RETURN_IF_ERROR(FinishReplays());
   spare_.clear();
-  if (recorded_.size() >= PlanRuntime::kMaxRecorded) {
+  if (full) {
     Assignment& oldest = *recorded_.front();
     recorded_.erase(recorded_.begin());
     oldest.runs = 0;
     for (Segment& segment : oldest.segments) spare_.push_back(std::move(segment.recording));
   }
   recorded_.push_back(&a);
+  return absl::OkStatus();
 }
 
 PlanRunner::Segment* PlanRunner::SegmentAt(size_t step) {

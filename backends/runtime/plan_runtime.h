@@ -44,6 +44,7 @@ class PlanRuntime {
   std::unique_ptr<MemoryGuard> guard;
   StepObserver* observer = nullptr;  // Null: no observer.
   RunStats stats;
+  int64_t runs = 0;  // Of the outermost plan, begun so far.
 
   // Reserves scratch memory, and counts the allocation.
   absl::Status ReserveScratch(int64_t bytes);

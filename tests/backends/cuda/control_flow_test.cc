@@ -126,6 +126,89 @@ TEST(CudaControlFlow, NamesTheNestedStepThatIsOutOfBounds) {
   program.ExpectAsReference(good);
 }
 
+// A body of which the first step reads a row and carried values, and the last one makes them; those
+// between are a graph.
+constexpr char kLongBody[] = R"(
+  func @main(%x: f32[s0, 4, s1], %h: f32[4, s1], %w: f32[s1, s1]) -> (f32[4, s1], f32[s0, 4, s1])
+      where 0 <= s0, 1 <= s1 {
+    %y, %ys = scan(%h, %x, %w, num_carried=1, num_scanned=1) {
+      body(%a: f32[4, s1], %s: f32[4, s1], %v: f32[s1, s1]) {
+        %0 = add(%a, %s)
+        %1 = matmul(%0, %v)
+        %2 = matmul(%1, %v)
+        %3 = cumsum(%2, dim=1)
+        %4 = matmul(%3, %v)
+        %5 = tanh(%4)
+        return %5, %5
+      }
+    }
+    return %y, %ys
+  })";
+
+TEST(CudaControlFlow, RecordsStepsOfBodies) {
+  EmulatedProgram program(kLongBody);
+  const auto run = [&](int64_t length, int64_t size) {
+    program.ExpectAsReference({Ramp({length, 4, size}), Ramp({4, size}), Ramp({size, size})}, 1e-3);
+  };
+  const auto count = [&](const char* name) { return CounterOf(program.counters(), name); };
+  // The second step shows what moves, and the third has no graph yet.
+  run(6, 16);
+  EXPECT_EQ(count("graph_instantiations"), 1);
+  EXPECT_EQ(count("graph_launches"), 4);
+  run(6, 16);
+  EXPECT_EQ(count("graph_launches"), 10);
+  EXPECT_EQ(count("graph_updates"), 0);
+  // Other sizes of the outer plan.
+  run(3, 16);
+  EXPECT_EQ(count("graph_launches"), 11);
+  EXPECT_EQ(count("graph_instantiations"), 2);
+  run(1, 16);
+  run(0, 16);
+  EXPECT_EQ(count("graph_launches"), 11);
+}
+
+// The matrix is another tensor of the caller's in each run: graphs are made anew, from the old
+// ones.
+TEST(CudaControlFlow, RecordsAgainForOtherOperands) {
+  EmulatedProgram program(kLongBody);
+  ASSERT_EQ(program.Compile(), absl::OkStatus());
+  for (int64_t run = 0; run < 3; ++run) {
+    const std::vector<HostTensor> inputs = {Ramp({5, 4, 16}), Ramp({4, 16}), Ramp({16 + run, 16})};
+    std::vector<HostTensor> given = inputs;
+    // Other values, too.
+    given[2] = HostTensor(DType::kF32, {16, 16});
+    std::vector<double> values = inputs[2].ReadDoubles();
+    values.erase(values.begin(), values.begin() + 16 * run);
+    given[2].WriteDoubles(values);
+    program.ExpectAsReference(given, program.RunOnDevice(given), 1e-3);
+  }
+  EXPECT_EQ(CounterOf(program.counters(), "graph_instantiations"), 1);
+  EXPECT_EQ(CounterOf(program.counters(), "graph_updates"), 2);
+  EXPECT_EQ(CounterOf(program.counters(), "graph_launches"), 3 + 4 + 4);
+}
+
+// Graphs of sizes that are not met again are taken over.
+TEST(CudaControlFlow, KeepsGraphsOfSomeSizes) {
+  EmulatedProgram program(kLongBody);
+  const auto run = [&](int64_t size) {
+    program.ExpectAsReference({Ramp({5, 4, size}), Ramp({4, size}), Ramp({size, size})}, 1e-3);
+  };
+  for (int64_t size = 12; size > 0; --size) run(size);
+  const int64_t made = CounterOf(program.counters(), "graph_instantiations") +
+                       CounterOf(program.counters(), "graph_updates");
+  EXPECT_EQ(made, 12);
+  EXPECT_LE(CounterOf(program.counters(), "graph_instantiations"), 12);
+  // The newest sizes still have theirs, the oldest ones do not.
+  run(1);
+  EXPECT_EQ(CounterOf(program.counters(), "graph_instantiations") +
+                CounterOf(program.counters(), "graph_updates"),
+            12);
+  run(12);
+  EXPECT_EQ(CounterOf(program.counters(), "graph_instantiations") +
+                CounterOf(program.counters(), "graph_updates"),
+            13);
+}
+
 TEST(CudaControlFlow, BranchesOnTheDevice) {
   EmulatedProgram program(R"(
     func @main(%x: f32[s0, 4]) -> (f32[s0, 4]) where 1 <= s0 {

@@ -14,6 +14,7 @@
 #include "backends/cuda/backend.h"
 #include "backends/cuda/driver/libraries.h"
 #include "backends/reference/executor.h"
+#include "backends/runtime/device_tensor.h"
 #include "graph/ir/module.h"
 #include "graph/tensor/tensor.h"
 #include "gtest/gtest.h"
@@ -69,6 +70,29 @@ class EmulatedProgram {
     return outputs;
   }
 
+  // The same with all tensors in the device's memory; those of the runs before stay there.
+  absl::StatusOr<std::vector<HostTensor>> RunOnDevice(const std::vector<HostTensor>& inputs) {
+    std::vector<DeviceTensor> given;
+    for (const HostTensor& input : inputs) {
+      auto tensor = executable_->ToDevice(input);
+      if (!tensor.ok()) return tensor.status();
+      given.push_back(*std::move(tensor));
+    }
+    kept_.insert(kept_.end(), given.begin(), given.end());
+    std::vector<DeviceTensor> outputs;
+    std::vector<DeviceTensor> written;
+    const absl::Status status =
+        executable_->RunOnDevice(given, std::vector<bool>(given.size()), &outputs, &written);
+    if (!status.ok()) return status;
+    std::vector<HostTensor> results;
+    for (const DeviceTensor& output : outputs) {
+      auto tensor = executable_->ToHost(output);
+      if (!tensor.ok()) return tensor.status();
+      results.push_back(*std::move(tensor));
+    }
+    return results;
+  }
+
   void ExpectAsReference(const std::vector<HostTensor>& inputs, double tolerance = 1e-5) {
     ExpectAsReference(inputs, Run(inputs), tolerance);
   }
@@ -94,6 +118,7 @@ class EmulatedProgram {
   const BackendOptions options_;
   ExecutableHooks hooks_;
   std::unique_ptr<Executable> executable_;
+  std::vector<DeviceTensor> kept_;
 };
 
 // Values that repeat late: floats between -1 and 1, and integers whose products wrap.
