@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
+#include "backends/cuda/routines/fourier_chirp.h"
 #include "backends/cuda/routines/fourier_unit.h"
 #include "backends/cuda/routines/routine_code.h"
 #include "backends/runtime/lines.h"
@@ -14,7 +16,7 @@
 namespace weft::cuda {
 namespace {
 
-// A thread adds as many products as a stage has.
+// A thread adds as many products as a stage has; lengths with larger factors go by a chirp.
 constexpr int64_t kMaxRadix = 4096;
 
 // Factors of a length: as many of eight as there are, then the prime ones.
@@ -47,24 +49,104 @@ FourierSizes SizesOf(const Attrs& attrs, const RunView& x, const Lines& lines, c
 }
 
 // Powers of the root of unity.
-template <typename Real>
-std::vector<Real> Powers(int64_t length, bool inverse) {
+std::vector<double> Powers(int64_t length, bool inverse) {
   const double step = (inverse ? 2 : -2) * std::acos(-1.0) / static_cast<double>(length);
-  std::vector<Real> powers;
+  std::vector<double> powers;
   powers.reserve(2 * length);
   for (int64_t k = 0; k < length; ++k) {
     const double angle = step * static_cast<double>(k);
-    powers.push_back(static_cast<Real>(std::cos(angle)));
-    powers.push_back(static_cast<Real>(std::sin(angle)));
+    powers.push_back(std::cos(angle));
+    powers.push_back(std::sin(angle));
   }
   return powers;
 }
 
-absl::StatusOr<std::shared_ptr<DeviceMemory>> UploadPowers(CudaDevice& device, DType dtype,
-                                                           int64_t length, bool inverse) {
-  if (dtype == DType::kF64) return Upload(device, Powers<double>(length, inverse));
-  return Upload(device, Powers<float>(length, inverse));
-}
+// The launches of a transform.
+class Stages {
+ public:
+  Stages(CudaDevice& device, std::shared_ptr<const CudaModule> module, DType dtype,
+         RoutineCode* code)
+      : device_(device), module_(std::move(module)), wide_(dtype == DType::kF64), code_(*code) {}
+
+  // A launch whose threads walk over `elements`.
+  absl::Status Add(const char* kernel, int64_t elements, const FourierSizes& sizes,
+                   absl::FunctionRef<void(PreparedLaunch*)> add) {
+    return code_.AddKernel(module_, kernel, GridOfElements(elements, device_.multiprocessors()),
+                           add, BytesOf(sizes));
+  }
+
+  // Transforms lines of sizes.length elements in the scratch memory at `from`, of `bytes` bytes in
+  // all; returns where the results lie.
+  absl::StatusOr<int64_t> AddTransform(FourierSizes sizes, const std::vector<int64_t>& factors,
+                                       bool inverse, int64_t bytes, int64_t from) {
+    if (factors.empty()) return from;
+    int64_t to = code_.ReserveScratch(bytes);
+    WEFT_ASSIGN_OR_RETURN(const DeviceMemory* const powers, Keep(Powers(sizes.length, inverse)));
+    for (const int64_t radix : factors) {
+      sizes.radix = radix;
+      WEFT_RETURN_IF_ERROR(
+          Add("weft_dft_stage", sizes.lines * sizes.length, sizes, [&](PreparedLaunch* launch) {
+            launch->AddScratch(bytes, from);
+            launch->AddScratch(bytes, to);
+            launch->AddFixed(powers->data(), powers->size());
+          }));
+      sizes.below *= radix;
+      std::swap(from, to);
+    }
+    return from;
+  }
+
+  // Transforms the lines at `values` in place, as a convolution with a chirp. Its inverse transform
+  // is the forward one, whose results stand in reverse order.
+  absl::Status AddChirp(FourierSizes sizes, bool inverse, int64_t bytes, int64_t values) {
+    const Chirp made = MakeChirp(sizes.length, inverse);
+    WEFT_ASSIGN_OR_RETURN(const DeviceMemory* const chirp, Keep(made.chirp));
+    WEFT_ASSIGN_OR_RETURN(const DeviceMemory* const spectrum, Keep(made.spectrum));
+    sizes.padded = made.padded;
+    FourierSizes padded = sizes;
+    padded.length = made.padded;
+    const int64_t count = sizes.lines * made.padded;
+    const int64_t padded_bytes = count * (wide_ ? 16 : 8);
+    const std::vector<int64_t> factors = FactorsOf(made.padded);
+    int64_t at = code_.ReserveScratch(padded_bytes);
+    WEFT_RETURN_IF_ERROR(Add("weft_dft_spread", count, sizes, [&](PreparedLaunch* launch) {
+      launch->AddScratch(bytes, values);
+      launch->AddScratch(padded_bytes, at);
+      launch->AddFixed(chirp->data(), chirp->size());
+    }));
+    WEFT_ASSIGN_OR_RETURN(at, AddTransform(padded, factors, false, padded_bytes, at));
+    WEFT_RETURN_IF_ERROR(Add("weft_dft_multiply", count, sizes, [&](PreparedLaunch* launch) {
+      launch->AddScratch(padded_bytes, at);
+      launch->AddFixed(spectrum->data(), spectrum->size());
+    }));
+    WEFT_ASSIGN_OR_RETURN(at, AddTransform(padded, factors, false, padded_bytes, at));
+    return Add("weft_dft_gather", sizes.lines * sizes.length, sizes, [&](PreparedLaunch* launch) {
+      launch->AddScratch(padded_bytes, at);
+      launch->AddScratch(bytes, values);
+      launch->AddFixed(chirp->data(), chirp->size());
+    });
+  }
+
+ private:
+  // A copy on the device, in the precision of the transform.
+  absl::StatusOr<const DeviceMemory*> Keep(const std::vector<double>& values) {
+    std::shared_ptr<DeviceMemory> memory;
+    if (wide_) {
+      WEFT_ASSIGN_OR_RETURN(memory, Upload(device_, values));
+    } else {
+      WEFT_ASSIGN_OR_RETURN(memory,
+                            Upload(device_, std::vector<float>(values.begin(), values.end())));
+    }
+    const DeviceMemory* const made = memory.get();
+    code_.Keep(std::move(memory));
+    return made;
+  }
+
+  CudaDevice& device_;
+  const std::shared_ptr<const CudaModule> module_;
+  const bool wide_;
+  RoutineCode& code_;
+};
 
 }  // namespace
 
@@ -85,47 +167,33 @@ absl::StatusOr<std::unique_ptr<StepCode>> MakeFourier(const RoutineContext& cont
     return absl::UnimplementedError("2^31 elements or more");
   }
   const std::vector<int64_t> factors = FactorsOf(sizes.length);
-  if (!factors.empty() && factors.back() > kMaxRadix) {
+  const bool by_chirp = !factors.empty() && factors.back() > kMaxRadix;
+  if (by_chirp && (sizes.length > kMaxChirp || sizes.lines >= kMaxElements / (4 * sizes.length))) {
     return absl::UnimplementedError("a length with a large prime factor");
   }
   WEFT_ASSIGN_OR_RETURN(const auto module, context.units.Find(FourierUnit(x.dtype)));
   auto code = std::make_unique<RoutineCode>(device, request, "fourier");
   if (y.numel() == 0) return code;
-  WEFT_ASSIGN_OR_RETURN(const auto powers,
-                        UploadPowers(device, x.dtype, sizes.length, attrs.Bool("inverse")));
-  code->Keep(powers);
+  const bool inverse = attrs.Bool("inverse");
+  Stages stages(device, module, x.dtype, code.get());
   const int64_t bytes = sizes.lines * sizes.length * (x.dtype == DType::kF64 ? 16 : 8);
-  int64_t from = code->ReserveScratch(bytes);
-  int64_t to = factors.empty() ? from : code->ReserveScratch(bytes);
-  const int multiprocessors = device.multiprocessors();
-  const LaunchShape shape = GridOfElements(sizes.lines * sizes.length, multiprocessors);
-  WEFT_RETURN_IF_ERROR(code->AddKernel(
-      module, "weft_dft_load", shape,
-      [&](PreparedLaunch* launch) {
+  const int64_t values = code->ReserveScratch(bytes);
+  WEFT_RETURN_IF_ERROR(
+      stages.Add("weft_dft_load", sizes.lines * sizes.length, sizes, [&](PreparedLaunch* launch) {
         AddOperand(request, 0, launch);
-        launch->AddScratch(bytes, from);
-      },
-      BytesOf(sizes)));
-  for (const int64_t radix : factors) {
-    sizes.radix = radix;
-    WEFT_RETURN_IF_ERROR(code->AddKernel(
-        module, "weft_dft_stage", shape,
-        [&](PreparedLaunch* launch) {
-          launch->AddScratch(bytes, from);
-          launch->AddScratch(bytes, to);
-          launch->AddFixed(powers->data(), powers->size());
-        },
-        BytesOf(sizes)));
-    sizes.below *= radix;
-    std::swap(from, to);
+        launch->AddScratch(bytes, values);
+      }));
+  int64_t result = values;
+  if (by_chirp) {
+    WEFT_RETURN_IF_ERROR(stages.AddChirp(sizes, inverse, bytes, values));
+  } else {
+    WEFT_ASSIGN_OR_RETURN(result, stages.AddTransform(sizes, factors, inverse, bytes, values));
   }
-  WEFT_RETURN_IF_ERROR(code->AddKernel(
-      module, "weft_dft_store", GridOfElements(sizes.lines * sizes.bins, multiprocessors),
-      [&](PreparedLaunch* launch) {
-        launch->AddScratch(bytes, from);
+  WEFT_RETURN_IF_ERROR(
+      stages.Add("weft_dft_store", sizes.lines * sizes.bins, sizes, [&](PreparedLaunch* launch) {
+        launch->AddScratch(bytes, result);
         AddOperand(request, static_cast<int>(request.args.size()), launch);
-      },
-      BytesOf(sizes)));
+      }));
   return code;
 }
 

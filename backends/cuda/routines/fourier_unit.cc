@@ -12,7 +12,8 @@ namespace {
 // the last one leaves the elements in their order.
 constexpr char kText[] = R"(
 struct w_dft_sizes {
-  i64 lines, length, inner, size, parts, bins, result_parts, mirrored; f64 scale; i64 radix, below;
+  i64 lines, length, inner, size, parts, bins, result_parts, mirrored; f64 scale;
+  i64 padded, radix, below;
 };
 struct w_complex { REAL re, im; };
 // Where element k of a line of `size` elements begins.
@@ -55,6 +56,31 @@ W_KERNEL(256) weft_dft_stage(W_OUT(w_complex) from, W_OUT(w_complex) to, W_IN(w_
       if (power >= width) power -= width;
     }
     w_put(to, e) = sum;
+  }
+}
+W_FN w_complex w_times(w_complex a, w_complex b)
+    { return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re}; }
+W_KERNEL(256) weft_dft_spread(W_OUT(w_complex) values, W_OUT(w_complex) to, W_IN(w_complex) chirp,
+                              const w_dft_sizes s) {
+  for (i64 e = w_thread(); e < s.lines * s.padded; e += w_threads()) {
+    const i64 line = e / s.padded, k = e % s.padded;
+    w_complex v = {0, 0};
+    if (k < s.length) v = w_times(w_get(values, line * s.length + k), w_get(chirp, k));
+    w_put(to, e) = v;
+  }
+}
+W_KERNEL(256) weft_dft_multiply(W_OUT(w_complex) values, W_IN(w_complex) spectrum,
+                                const w_dft_sizes s) {
+  for (i64 e = w_thread(); e < s.lines * s.padded; e += w_threads()) {
+    w_put(values, e) = w_times(w_get(values, e), w_get(spectrum, e % s.padded));
+  }
+}
+W_KERNEL(256) weft_dft_gather(W_OUT(w_complex) from, W_OUT(w_complex) values,
+                              W_IN(w_complex) chirp, const w_dft_sizes s) {
+  for (i64 e = w_thread(); e < s.lines * s.length; e += w_threads()) {
+    const i64 line = e / s.length, k = e % s.length;
+    const i64 at = line * s.padded + (k == 0 ? 0 : s.padded - k);
+    w_put(values, e) = w_times(w_get(from, at), w_get(chirp, k));
   }
 }
 W_KERNEL(256) weft_dft_store(W_OUT(w_complex) values, W_OUT(TYPE) y, const w_dft_sizes s) {

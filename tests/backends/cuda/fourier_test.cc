@@ -63,14 +63,14 @@ TEST(CudaFourier, CutsPadsAndMirrors) {
   for (const Case& c : cases) ExpectTransforms(c, DType::kF32, 1e-4);
 }
 
-TEST(CudaFourier, LeavesLargePrimesToTheHost) {
-  EmulatedProgram program(R"(
-    func @main(%x: f32[1, 5003, 1]) -> (f32[1, 5003, 2]) {
-      %0 = dft(%x, axis=1)
-      return %0
-    })");
-  program.ExpectAsReference({Ramp({1, 5003, 1})}, 1e-3);
-  EXPECT_EQ(CounterOf(program.counters(), "host_steps"), 1);
+// As convolutions: lines of prime length, of twice that, of reals, and mirrored ones.
+TEST(CudaFourier, TransformsLargePrimes) {
+  ExpectTransforms({{2, 4099, 1}, "[2, 4099, 2]", "axis=1"}, DType::kF32, 2e-3);
+  ExpectTransforms({{1, 4099, 2}, "[1, 4099, 2]", "axis=1, inverse=true"}, DType::kF64, 1e-9);
+  ExpectTransforms({{1, 8198, 2, 1}, "[1, 4100, 2, 2]", "axis=1, onesided=true"}, DType::kF64,
+                   1e-9);
+  ExpectTransforms({{1, 2050, 2}, "[1, 4099, 1]", "dft_length=4099, inverse=true, onesided=true"},
+                   DType::kF64, 1e-9);
 }
 
 }  // namespace
