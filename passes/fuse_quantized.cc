@@ -87,10 +87,15 @@ class QuantizedFuser {
     return ops::BuildSub(rewriter_, wide, zero);
   }
 
-  // The sum of products in i32.
+  // The sum of products in i32, or in f32 of floats.
   Value* Sum(const IntegerProduct& p) {
     const ops::DequantizeLinearView x(*p.node->operand(0)->node());
     const ops::DequantizeLinearView w(*p.node->operand(1)->node());
+    if (p.float8) {
+      Value* weights = w.self();
+      if (p.node->Is(ops::linear)) weights = ops::BuildPermute(rewriter_, weights, {1, 0});
+      return ops::BuildMatmulFloat8(rewriter_, x.self(), weights);
+    }
     if (p.as_it_is) {
       return ops::BuildMatmulInteger(rewriter_, x.self(), w.self(), x.zero_point(), w.zero_point());
     }

@@ -1,4 +1,4 @@
-// Products of quantized tensors become products of integers.
+// Products of quantized tensors become products of integers, or of 8-bit floats.
 #ifndef WEFT_PASSES_FUSE_QUANTIZED_H_
 #define WEFT_PASSES_FUSE_QUANTIZED_H_
 
@@ -20,6 +20,9 @@ struct FuseQuantizedOptions {
 // of the scales, plus the bias. The sum is then exact, where that of f32 rounds as it
 // goes: the contract is reassociating, as in fuse_attention. Sums that could pass 32
 // bits stay.
+//
+// A matmul or linear of two such floats of 8 bits (f8e4m3, f8e5m2) becomes matmul_float8 times the
+// product of the scales, plus the bias, for a target that keeps that op; others multiply in f32.
 //
 // Products of i32, those and others, then lose what backends have no exact routine for:
 // the bias is added behind, and a second operand that is computed from constants is one

@@ -14,12 +14,29 @@ namespace {
 constexpr absl::string_view kTarget = R"(
 target cuda {
   composites = [convolution_integer, dequantize_linear, gelu, group_norm, linear, log_softmax,
-                matmul_integer, native_layer_norm, nll_loss, quantize_linear, rms_norm,
+                matmul_float8, matmul_integer, native_layer_norm, nll_loss, quantize_linear, rms_norm,
                 scaled_dot_product_attention, silu, softmax, fused]
   routine quantized_matmul {
     ops = [matmul_integer]
     max_rank = 7
     strided = [0, 1, result]
+    contract = "bit-exact"
+  }
+  routine float8_matmul {
+    ops = [matmul_float8]
+    max_rank = 7
+    strided = [0, 1, result]
+  }
+  routine widen_float8 {
+    ops = [convert]
+    dtypes = [f8e4m3, f8e5m2]
+    result_dtypes = [f32, f16, bf16]
+    contract = "bit-exact"
+  }
+  routine round_to_float8 {
+    ops = [convert]
+    dtypes = [f32, f16, bf16]
+    result_dtypes = [f8e4m3, f8e5m2]
     contract = "bit-exact"
   }
   routine matmul {
@@ -134,17 +151,17 @@ target cuda {
   }
   epilogue {
     ops = [relu, hardtanh, leaky_relu, tanh, sigmoid, silu, hardswish, abs, exp, sqrt, gelu]
-    routines = [matmul, convolution]
+    routines = [matmul, float8_matmul, convolution]
   }
   epilogue {
     ops = [add, mul, maximum, minimum]
-    routines = [matmul, convolution]
+    routines = [matmul, float8_matmul, convolution]
     operand_sizes = [same, channels, scalar, other]
     either_operand = true
   }
   epilogue {
     ops = [sub, div]
-    routines = [matmul, convolution]
+    routines = [matmul, float8_matmul, convolution]
     operand_sizes = [same, channels, scalar, other]
     absent_attrs = [rounding_mode]
   }

@@ -63,6 +63,24 @@ bool IsDequantized(const Value* value) {
          dequantize.scale()->type().dtype() == DType::kF32;
 }
 
+// The value is floats of 8 bits that matmul_float8 takes, dequantized to f32 without zero points.
+bool IsDequantizedFloat8(const Value* value) {
+  if (!value->IsResultOf(ops::dequantize_linear)) return false;
+  const ops::DequantizeLinearView dequantize(*value->node());
+  const DType dtype = dequantize.self()->type().dtype();
+  if (dequantize.block_size() != 0 || !dequantize.block_shape().empty()) return false;
+  const HostTensor* zero =
+      dequantize.zero_point() == nullptr ? nullptr : LiteralOf(dequantize.zero_point());
+  if (dequantize.zero_point() != nullptr) {
+    if (zero == nullptr) return false;
+    const std::vector<double> values = zero->ReadDoubles();
+    if (!std::all_of(values.begin(), values.end(), [](double v) { return v == 0; })) return false;
+  }
+  return value->type().dtype() == DType::kF32 &&
+         (dtype == DType::kF8E4M3 || dtype == DType::kF8E5M2) &&
+         dequantize.scale()->type().dtype() == DType::kF32;
+}
+
 // The axis of the scales, counted from the front; -1 when there is one scale.
 int64_t ScaleAxis(const ops::DequantizeLinearView& dequantize) {
   if (IsOne(dequantize.scale()->type())) return -1;
@@ -223,14 +241,20 @@ std::vector<QuantizedCandidate> CollectQuantized(const Graph& graph) {
   std::vector<QuantizedCandidate> candidates;
   for (Node* node : graph.nodes()) {
     const auto product = ProductOf(node);
-    if (!product || !IsDequantized(node->operand(0)) || !IsDequantized(node->operand(1))) continue;
+    if (!product) continue;
+    const bool float8 =
+        IsDequantizedFloat8(node->operand(0)) && IsDequantizedFloat8(node->operand(1));
+    if (!float8 && (!IsDequantized(node->operand(0)) || !IsDequantized(node->operand(1)))) continue;
     QuantizedCandidate candidate;
     candidate.product = *product;
+    candidate.product.float8 = float8;
     const ops::DequantizeLinearView left(*node->operand(0)->node());
     candidate.one_scale = ScaleAxis(left) < 0;
     candidate.scale_axis = ScaleAxis(ops::DequantizeLinearView(*node->operand(1)->node()));
-    candidate.weights = ConstantBytes(*product);
-    candidate.of_bytes = IsMatmulOfBytes(*product);
+    if (!float8) {
+      candidate.weights = ConstantBytes(*product);
+      candidate.of_bytes = IsMatmulOfBytes(*product);
+    }
     candidates.push_back(candidate);
   }
   return candidates;
@@ -241,19 +265,22 @@ QuantizedDecision DecideQuantized(const std::vector<QuantizedCandidate>& candida
   QuantizedDecision decision;
   for (const QuantizedCandidate& candidate : candidates) {
     const IntegerProduct& p = candidate.product;
+    // Other targets multiply such floats in f32.
+    if (p.float8 && (p.node->Is(ops::convolution) || !Keeps(target, ops::matmul_float8))) continue;
     const char* reason = nullptr;
     if (!candidate.one_scale) {
       reason = "its first operand has several scales";
     } else if (candidate.scale_axis >= 0 && candidate.scale_axis != p.weight_axis) {
       reason = "the scales of its second operand are not those of the result's channels";
-    } else if (p.length == 0 || p.length > std::numeric_limits<int32_t>::max() / kMaxProduct) {
+    } else if (!p.float8 &&
+               (p.length == 0 || p.length > std::numeric_limits<int32_t>::max() / kMaxProduct)) {
       reason = "its sums could pass 32 bits";
     }
     if (reason == nullptr) {
       const OpDef& narrow =
           p.node->Is(ops::convolution) ? ops::convolution_integer : ops::matmul_integer;
       decision.products.push_back(p);
-      if (Keeps(target, narrow)) {
+      if (!p.float8 && Keeps(target, narrow)) {
         decision.products.back().weights = candidate.weights;
         decision.products.back().as_it_is = !candidate.weights.bytes.valid() && candidate.of_bytes;
       }
@@ -308,7 +335,8 @@ WideDecision DecideWide(std::vector<WideCandidate> candidates, int64_t max_bytes
 std::string ToString(const QuantizedDecision& decision) {
   std::string text;
   for (const IntegerProduct& p : decision.products) {
-    absl::StrAppend(&text, NodeText(*p.node), ": a product of integers",
+    absl::StrAppend(&text, NodeText(*p.node), ": a product of ",
+                    p.float8 ? "8-bit floats" : "integers",
                     p.weights.bytes.valid() || p.as_it_is ? " of 8 bits" : "", "\n");
   }
   for (const NodeRefusal& refusal : decision.refusals) {

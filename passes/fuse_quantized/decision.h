@@ -1,5 +1,5 @@
-// Which products become products of integers: decisions that are made without an edit, printed, and
-// applied by fuse_quantized.
+// Which products become products of integers or of narrow floats: decisions that are made without
+// an edit, printed, and applied by fuse_quantized.
 #ifndef WEFT_PASSES_FUSE_QUANTIZED_DECISION_H_
 #define WEFT_PASSES_FUSE_QUANTIZED_DECISION_H_
 
@@ -31,9 +31,11 @@ struct IntegerProduct {
   ByteWeights weights;
   // Such a target takes the second operand as it is, with its zero point.
   bool as_it_is = false;
+  // Of floats of 8 bits, for a target that takes them (matmul_float8).
+  bool float8 = false;
 };
 
-// One whose operands are dequantized integers of at most 8 bits.
+// One whose operands are dequantized integers of at most 8 bits, or floats of 8 bits.
 struct QuantizedCandidate {
   IntegerProduct product;
   // The first operand has one scale.
@@ -85,7 +87,7 @@ struct WideDecision {
 std::vector<WideCandidate> CollectWide(const Graph& graph);
 WideDecision DecideWide(std::vector<WideCandidate> candidates, int64_t max_bytes);
 
-// "%2 = linear: a product of integers", then the refusals, a line each.
+// "%2 = linear: a product of integers", or of 8-bit floats, then the refusals, a line each.
 std::string ToString(const QuantizedDecision& decision);
 // "%2 = linear: moves its bias, folds its weights", then the refusals, a line each.
 std::string ToString(const WideDecision& decision);

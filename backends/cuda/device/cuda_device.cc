@@ -98,6 +98,11 @@ absl::Status CudaDevice::Setup(int ordinal, const std::string& cupti) {
   WEFT_RETURN_IF_ERROR(attribute(&max_shared_bytes_, kCuSharedBytesPerBlockOptIn));
   arch_ = absl::StrCat("sm_", compute_major_, minor);
   if (arch_ == "sm_90") arch_ += "a";
+  int nvrtc_major = 0;
+  int nvrtc_minor = 0;
+  libraries_.nvrtc.version(&nvrtc_major, &nvrtc_minor);
+  has_float8_ = std::make_pair(compute_major_, minor) >= std::make_pair(8, 9) &&
+                std::make_pair(nvrtc_major, nvrtc_minor) >= std::make_pair(12, 4);
   WEFT_ASSIGN_OR_RETURN(context_, PrimaryContext::Retain(libraries_, device_));
   WEFT_RETURN_IF_ERROR(MakeCurrent());
   WEFT_RETURN_IF_ERROR(

@@ -67,6 +67,9 @@ class CudaDevice : public Device {
   const std::string& arch() const { return arch_; }
   // Multiplies matrices of 16-bit floats in tensor cores (mma.m16n8k16).
   bool has_tensor_cores() const { return compute_major_ >= 8; }
+  // Multiplies matrices of 8-bit floats in tensor cores (mma.m16n8k32): from compute capability 8.9
+  // on, if NVRTC has them.
+  bool has_float8() const { return has_float8_; }
   // Has the instructions of compute capability 9.0 alone (wgmma).
   bool has_wgmma() const { return arch_ == "sm_90a"; }
   // TF32 products that stand for a product of f32 numbers in matmuls: three read 22 bits of an
@@ -160,6 +163,7 @@ class CudaDevice : public Device {
   std::string arch_;
   int64_t launches_ = 0;
   bool graphs_ = true;
+  bool has_float8_ = false;
   std::unique_ptr<GraphBuilder> builder_;  // Of the recording that is being made; null: none.
   int64_t graph_launches_ = 0;
   int64_t graph_instantiations_ = 0;

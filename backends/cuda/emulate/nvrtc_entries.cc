@@ -35,7 +35,7 @@ WEFT_EXPORT const char* nvrtcGetErrorString(NvrtcResult result) {
 
 WEFT_EXPORT NvrtcResult nvrtcVersion(int* major, int* minor) {
   *major = 12;
-  *minor = 0;
+  *minor = 4;
   return weft::cuda::kNvrtcSuccess;
 }
 

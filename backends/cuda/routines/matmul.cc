@@ -208,6 +208,7 @@ MatmulProblem ProblemOf(const Sizes& all, const RunView& a, const RunView& b, co
   problem.batches = sizes.batches;
   problem.operands = {a.dtype, b.dtype, others.a_zero >= 0, others.b_zero >= 0};
   problem.tensor_cores = device.has_tensor_cores();
+  problem.float8 = device.has_float8();
   problem.f32_products = device.f32_products();
   problem.wgmma = device.has_wgmma();
   for (const int64_t stride : {sizes.a_row, sizes.a_k, sizes.b_k, sizes.b_column}) {
@@ -253,7 +254,7 @@ struct Making {
   Others others;
   MatmulChoice choice;
 
-  bool of_bytes() const { return DTypeBits(request.args[0].dtype) == 8; }
+  bool of_integer_bytes() const { return choice.kernel.operands.integer_bytes(); }
 };
 
 absl::StatusOr<Making> Describe(const CudaDevice& device, const StepRequest& request) {
@@ -305,7 +306,7 @@ void AddParameters(const Making& making, int64_t parts_bytes, PreparedLaunch* la
     launch->AddOperand(-1, 0, {});
   }
   making.epilogue.AddOperands(request, launch);
-  if (!making.of_bytes()) return;
+  if (!making.of_integer_bytes()) return;
   AddOperand(request, making.others.a_zero, launch);
   AddOperand(request, making.others.b_zero, launch);
 }
@@ -342,13 +343,14 @@ absl::StatusOr<std::unique_ptr<StepCode>> MakeMatmul(const RoutineContext& conte
                                                      const StepRequest& request) {
   CudaDevice& device = context.device;
   const DType dtype = request.args[0].dtype;
-  const bool integers = request.step.op->name() == "matmul_integer";
+  // Sums of elements of 8 bits are wider.
+  const bool bytes = DTypeBits(dtype) == 8;
   // The library reads all bits of f32 or 11.
-  if (!integers && (dtype != DType::kF32 || device.f32_products() != 3)) {
+  if (!bytes && (dtype != DType::kF32 || device.f32_products() != 3)) {
     auto library = MakeLtMatmul(context, request);
     if (!absl::IsUnimplemented(library.status())) return library;
   }
-  if (!integers && request.results[0].dtype != dtype) {
+  if (!bytes && request.results[0].dtype != dtype) {
     return absl::UnimplementedError("the matmul kernel does not accumulate in another dtype");
   }
   WEFT_ASSIGN_OR_RETURN(const Making making, Describe(device, request));

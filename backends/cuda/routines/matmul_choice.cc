@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "backends/cuda/routines/float8_text.h"
 
 namespace weft::cuda {
 namespace {
@@ -16,6 +17,8 @@ int64_t Ceil(int64_t n, int64_t by) { return (n + by - 1) / by; }
 bool InGroups(MatmulRead read) {
   return read == MatmulRead::kGroupsAlongK || read == MatmulRead::kGroupsAlongLines;
 }
+
+bool InGroups(const MatmulProblem& problem) { return InGroups(problem.a) && InGroups(problem.b); }
 
 bool Along(MatmulRead read, bool k) {
   return k ? read == MatmulRead::kOneAlongK || read == MatmulRead::kGroupsAlongK
@@ -51,6 +54,12 @@ constexpr Tile kByteTiles[] = {
     {64, 64, 128, 3, 32, 32, 3, 5.1, 0.0027, 0.0021},
     {32, 64, 128, 4, 16, 32, 4, 3.3, 0.0019, 0.0014},
 };
+// Estimates as well; floats take more registers.
+constexpr Tile kFloat8Tiles[] = {
+    {128, 128, 64, 3, 64, 32, 1, 7.5, 0.0087, 0.0087},
+    {64, 64, 128, 3, 32, 32, 2, 5.1, 0.0027, 0.0023},
+    {32, 64, 128, 4, 16, 32, 3, 3.3, 0.0019, 0.0015},
+};
 constexpr Tile kWgmmaTiles[] = {
     {256, 128, 64, 4, 0, 0, 1, 8, 0.0128, 0.0128},
     {128, 128, 64, 3, 0, 0, 2, 6, 0.009, 0.0081},
@@ -65,6 +74,7 @@ absl::Span<const Tile> TilesOf(MatmulForm form, DType dtype) {
     case MatmulForm::kTf32:
       return kTf32Tiles;
     case MatmulForm::kTensor:
+      if (IsFloat8(dtype)) return kFloat8Tiles;
       if (DTypeBits(dtype) == 8) return kByteTiles;
       return kTensorTiles;
     case MatmulForm::kWgmma:
@@ -124,7 +134,10 @@ MatmulChoice ChooseTile(const MatmulProblem& problem, MatmulForm form) {
   MatmulChoice choice;
   choice.kernel.form = form;
   double least = -1;
-  for (const Tile& tile : TilesOf(form, problem.operands.left)) {
+  const DType dtype = problem.operands.as_halves ? DType::kF16 : problem.operands.left;
+  for (const Tile& tile : TilesOf(form, dtype)) {
+    // Reads of single elements leave the largest tile of these too few registers.
+    if (tile.m == 128 && IsFloat8(dtype) && !InGroups(problem)) continue;
     ChooseSplits(problem, tile, &choice, &least);
   }
   choice.down = Ceil(problem.m, choice.kernel.tile_m);
@@ -172,15 +185,24 @@ void SetReads(MatmulRead a, MatmulRead b, MatmulKernel* kernel) {
   if (kernel->form == MatmulForm::kFloat && kernel->tile_m == 128 && !fits) kernel->blocks = 1;
 }
 
-MatmulChoice ChooseMatmul(const MatmulProblem& problem) {
+namespace {
+
+// A read of single elements, which are converted on their way.
+MatmulRead Single(MatmulRead read) {
+  return Along(read, true) ? MatmulRead::kOneAlongK : MatmulRead::kOneAlongLines;
+}
+
+}  // namespace
+
+MatmulChoice ChooseMatmul(const MatmulProblem& given) {
+  MatmulProblem problem = given;
   MatmulForm form = MatmulForm::kPlain;
   if (problem.operands.left == DType::kF32) {
     form = problem.f32_products > 0 ? MatmulForm::kTf32 : MatmulForm::kFloat;
   }
   const int64_t bits = DTypeBits(problem.operands.left);
   if (problem.tensor_cores && bits <= 16) form = MatmulForm::kTensor;
-  const bool in_groups = InGroups(problem.a) && InGroups(problem.b);
-  if (form == MatmulForm::kTensor && bits == 16 && problem.wgmma && in_groups) {
+  if (form == MatmulForm::kTensor && bits == 16 && problem.wgmma && InGroups(problem)) {
     form = MatmulForm::kWgmma;
   }
   if (problem.far) form = MatmulForm::kPlain;
@@ -190,6 +212,11 @@ MatmulChoice ChooseMatmul(const MatmulProblem& problem) {
   if (problem.m <= kMaxFewRows && fits) {
     choice = ChooseFewRows(problem);
   } else {
+    if (IsFloat8(problem.operands.left) && form == MatmulForm::kTensor && !problem.float8) {
+      problem.operands.as_halves = true;
+      problem.a = Single(problem.a);
+      problem.b = Single(problem.b);
+    }
     choice = ChooseTile(problem, form);
   }
   if (problem.m == 0) choice.blocks = 0;

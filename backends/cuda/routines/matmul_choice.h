@@ -14,6 +14,7 @@ struct MatmulProblem {
   int64_t m = 1, n = 1, k = 1, batches = 1;
   ProductOperands operands;
   bool tensor_cores = false;  // The GPU has mma.m16n8k16, and mma.m16n8k32 for integers.
+  bool float8 = false;        // And mma.m16n8k32 for floats of 8 bits.
   int f32_products = 0;       // CudaDevice::f32_products.
   bool wgmma = false;         // And wgmma, with 227 KiB of shared memory.
   bool far = false;           // Places in a tile of a or b do not fit 32 bits.

@@ -1,4 +1,4 @@
-// Products of matrices of 16-bit floats, and of integers of 8 bits, on tensor cores.
+// Products of matrices of 16-bit floats, and of integers and floats of 8 bits, on tensor cores.
 #include "backends/cuda/routines/matmul_unit.h"
 
 namespace weft::cuda::matmul_text {
@@ -12,6 +12,14 @@ const char kTensor[] = R"(
 // The place of a group in a tile with `across` groups a row.
 template <int across> W_FN int w_group_at(int row, int group)
     { return (row * across + (group ^ (across >= 8 ? row % 8 : row / 2 % 4))) * W_GROUP; }
+// An element as it stands in shared memory.
+template <class P> W_FN W_ELEMENT w_element(P p, i64 i) {
+#if W_HALVES
+  return w_to_half(w_load(p, i));
+#else
+  return w_get(w_as<W_ELEMENT>(p, i), 0);
+#endif
+}
 // A tile of W_DEPTH steps of `tile` lines: `read` is 0 for elements one by one along k, 1 along the
 // lines, 2 for groups along k, and 3 for groups along the lines.
 template <int tile, int read> struct w_source {
@@ -60,7 +68,7 @@ template <int tile, int read> struct w_source {
         const int line = read == 0 ? e / W_DEPTH : e % tile, d = read == 0 ? e % W_DEPTH : e / tile;
         W_ELEMENT x = 0;
         if (first + line < lines && d < left) {
-          x = w_get(w_as<W_ELEMENT>(p, from + line * line_stride + d * k_stride), 0);
+          x = w_element(p, from + line * line_stride + d * k_stride);
         }
         shared[to + w_group_at<across>(line, d / W_GROUP) + d % W_GROUP] = x;
       }

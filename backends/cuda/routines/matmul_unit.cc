@@ -1,11 +1,14 @@
 #include "backends/cuda/routines/matmul_unit.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "backends/cuda/emit/prelude.h"
 #include "backends/cuda/emit/tile_prelude.h"
 #include "backends/cuda/emit/types.h"
 #include "backends/cuda/emit/wgmma_prelude.h"
+#include "backends/cuda/routines/float8_text.h"
 
 namespace weft::cuda {
 namespace {
@@ -239,17 +242,21 @@ int StoreGroupOf(const MatmulKernel& kernel) {
 }
 
 std::string MatmulUnit(const MatmulKernel& kernel, absl::string_view epilogue) {
+  const bool float8 = IsFloat8(kernel.operands.left);
+  // Elements in shared memory have 8 bits.
+  const bool narrow = kernel.operands.bytes() && !kernel.operands.as_halves;
   const std::string definitions = absl::StrCat(
       "#define W_THREADS ", kernel.threads(), "\n#define W_BLOCKS ", kernel.blocks,
       "\n#define W_TILE_M ", kernel.tile_m, "\n#define W_TILE_N ", kernel.tile_n,
       "\n#define W_DEPTH ", kernel.depth, "\n#define W_STAGES ", kernel.stages,
       "\n#define W_PART_M ", kernel.part_m, "\n#define W_PART_N ", kernel.part_n,
-      "\n#define W_GROUP ", 128 / DTypeBits(kernel.operands.left), "\n#define W_ELEMENT ",
-      kernel.operands.bytes() ? "u8" : "u16", "\n#define W_PAD ",
+      "\n#define W_GROUP ", narrow ? 16 : 128 / std::max(DTypeBits(kernel.operands.left), 16),
+      "\n#define W_ELEMENT ", narrow ? "u8" : "u16", "\n#define W_HALVES ",
+      static_cast<int>(kernel.operands.as_halves), "\n#define W_PAD ",
       kernel.form == MatmulForm::kTf32 ? 8 : 4, "\n#define W_PRODUCTS ", kernel.products,
       "\n#define W_READ_A ", static_cast<int>(kernel.a), "\n#define W_READ_B ",
       static_cast<int>(kernel.b), "\n");
-  const DType dtype = ProductDType(kernel.operands.left);
+  const DType dtype = float8 ? DType::kF32 : ProductDType(kernel.operands.left);
   const std::string text =
       absl::StrReplaceAll(absl::StrCat(OperandsText(kernel.operands), ZerosText(kernel.operands),
                                        kCommon, TextOf(kernel.form)),
@@ -257,7 +264,7 @@ std::string MatmulUnit(const MatmulKernel& kernel, absl::string_view epilogue) {
   const std::string tiles = kernel.form == MatmulForm::kWgmma
                                 ? absl::StrCat(TilePrelude(), WgmmaPrelude(kernel.tile_n))
                                 : "";
-  return absl::StrCat(Prelude(), tiles, epilogue, definitions, text);
+  return absl::StrCat(Prelude(), float8 ? Float8Text() : "", tiles, epilogue, definitions, text);
 }
 
 }  // namespace weft::cuda

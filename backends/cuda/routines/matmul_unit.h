@@ -8,8 +8,9 @@
 //
 // weft_matmul computes c = epilogue(a * b + bias) for each matrix of a batch. Integers of 8 bits
 // are read less their zero points, one for each row of a and column of b; only their kernels have
-// these parameters. With more than one split, each split computes the sum over its part of k and
-// stores it to `parts` as [split][batch][row][column], and weft_matmul_finish adds these in order.
+// these parameters. The result of floats of 8 bits is f32. With more than one split, each split
+// computes the sum over its part of k and stores it to `parts` as [split][batch][row][column], and
+// weft_matmul_finish adds these in order.
 #ifndef WEFT_BACKENDS_CUDA_ROUTINES_MATMUL_UNIT_H_
 #define WEFT_BACKENDS_CUDA_ROUTINES_MATMUL_UNIT_H_
 
@@ -53,7 +54,7 @@ enum class MatmulForm : uint8_t {
   kPlain,        // Tiles of 64 x 64, for every dtype and GPU.
   kFloat,        // f32 in tiles, each product fused with its addition.
   kTf32,         // f32 in tiles, on tensor cores, which read fewer bits.
-  kTensor,       // f16, bf16, i8 and u8 in tiles, on tensor cores.
+  kTensor,       // f16, bf16, and integers and floats of 8 bits in tiles, on tensor cores.
   kWgmma,        // The same on those of compute capability 9.0, if a and b are read in groups.
   kFewRows,      // A warp for each column, whose elements lie along k.
   kFewRowsWide,  // A thread for each column; rows of b lie along the columns.

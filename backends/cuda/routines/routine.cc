@@ -1,6 +1,7 @@
 #include "backends/cuda/routines/routine.h"
 
 #include "backends/cuda/routines/attention.h"
+#include "backends/cuda/routines/convert.h"
 #include "backends/cuda/routines/convolution.h"
 #include "backends/cuda/routines/fourier.h"
 #include "backends/cuda/routines/grid_sampler.h"
@@ -23,6 +24,7 @@ struct Entry {
 
 constexpr Entry kRoutines[] = {
     {"avg_pool", MakePooling},
+    {"convert", MakeConvert},
     {"convolution", MakeConvolution},
     {"convolution_integer", MakeConvolution},
     {"cummax", MakeScan},
@@ -34,6 +36,7 @@ constexpr Entry kRoutines[] = {
     {"interpolate", MakeInterpolate},
     {"linear", MakeMatmul},
     {"matmul", MakeMatmul},
+    {"matmul_float8", MakeMatmul},
     {"matmul_integer", MakeMatmul},
     {"max_pool", MakePooling},
     {"nonzero", MakeNonzero},

@@ -77,8 +77,12 @@ std::string OperandsText(const ProductOperands& operands) {
                       "\n#define W_ZERO_A ", static_cast<int>(operands.left_zero),
                       "\n#define W_ZERO_B ", static_cast<int>(operands.right_zero),
                       "\n#define W_ZERO_PARAMETERS ",
-                      bytes ? ", W_IN(W_OF_A) a_zero, W_IN(W_OF_B) b_zero" : "",
-                      "\n#define W_MMA_TYPES ", bytes ? "W_OF_A(), W_OF_B()" : "TYPE()", "\n");
+                      operands.integer_bytes() ? ", W_IN(W_OF_A) a_zero, W_IN(W_OF_B) b_zero" : "",
+                      "\n#define W_MMA_TYPES ",
+                      operands.as_halves ? "m_f16()"
+                      : bytes            ? "W_OF_A(), W_OF_B()"
+                                         : "TYPE()",
+                      "\n");
 }
 
 std::string ZeroSumsText() { return kZeroSums; }

@@ -8,13 +8,16 @@
 
 namespace weft::cuda {
 
-// Operands of a product. Those of 8 bits may be of two dtypes, and have zero points.
+// Operands of a product. Those of 8 bits may be of two dtypes, and integers have zero points.
 struct ProductOperands {
   DType left = DType::kF32;
-  DType right = DType::kF32;  // As `left`, but for integers of 8 bits.
+  DType right = DType::kF32;  // As `left`, but for elements of 8 bits.
   bool left_zero = false, right_zero = false;
+  // Floats of 8 bits become f16, in which they are exact, before they are multiplied.
+  bool as_halves = false;
 
   bool bytes() const { return DTypeBits(left) == 8; }
+  bool integer_bytes() const { return bytes() && IsInt(left); }
 };
 
 // Defines for a kernel whose text has TYPE for the dtype and SUM for the type of sums:

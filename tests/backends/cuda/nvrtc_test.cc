@@ -17,6 +17,7 @@
 #include "backends/cuda/emit/prelude.h"
 #include "backends/cuda/routines/attention_shape.h"
 #include "backends/cuda/routines/attention_unit.h"
+#include "backends/cuda/routines/convert.h"
 #include "backends/cuda/routines/convolution_choice.h"
 #include "backends/cuda/routines/convolution_unit.h"
 #include "backends/cuda/routines/copy_unit.h"
@@ -114,6 +115,39 @@ TEST_F(CudaNvrtc, CompilesMatmulsOfBytes) {
     kernel.operands.left = DType::kI8;
     SCOPED_TRACE("both in groups along lines");
     ExpectCompiles(MatmulUnit(kernel, PlainEpilogue(DType::kI32)), 2);
+  }
+}
+
+// Products of floats of 8 bits: on their own tensor cores, or as f16.
+TEST_F(CudaNvrtc, CompilesMatmulsOfFloat8) {
+  constexpr MatmulRead kOneK = MatmulRead::kOneAlongK;
+  constexpr MatmulRead kOneLines = MatmulRead::kOneAlongLines;
+  constexpr MatmulRead kGroupsK = MatmulRead::kGroupsAlongK;
+  constexpr MatmulRead kGroupsLines = MatmulRead::kGroupsAlongLines;
+  const std::string plain = PlainEpilogue(DType::kF32);
+  for (MatmulKernel kernel : TiledKernels(MatmulForm::kTensor, DType::kF16)) {
+    kernel.operands = {DType::kF8E4M3, DType::kF8E5M2, false, false, /*as_halves=*/true};
+    SetReads(kOneK, kOneLines, &kernel);
+    ExpectCompiles(MatmulUnit(kernel, plain), 2);
+  }
+  for (const auto& [m, far] : {std::pair(1, false), {4, false}, {64, true}}) {
+    MatmulProblem problem;
+    problem.m = m;
+    problem.n = problem.k = 1024;
+    problem.operands = {DType::kF8E5M2, DType::kF8E4M3};
+    problem.a = problem.b = kGroupsK;
+    problem.far = far;
+    ExpectCompiles(MatmulUnit(ChooseMatmul(problem).kernel, plain), 2);
+  }
+  archs_ = {"sm_90a", "sm_100"};
+  for (MatmulKernel kernel : TiledKernels(MatmulForm::kTensor, DType::kF8E4M3)) {
+    kernel.operands.right = DType::kF8E5M2;
+    for (const MatmulRead read : {kGroupsK, kGroupsLines, kOneK}) {
+      if (read == kOneK && kernel.tile_m == 128) continue;
+      SetReads(kGroupsK, read, &kernel);
+      SCOPED_TRACE(absl::StrCat("tile ", kernel.tile_m, ", read ", static_cast<int>(read)));
+      ExpectCompiles(MatmulUnit(kernel, plain), 2);
+    }
   }
 }
 
@@ -236,6 +270,8 @@ TEST_F(CudaNvrtc, CompilesRoutines) {
     ExpectCompiles(FinishUnit(dtype, PlainEpilogue(dtype)), 2);
   }
   ExpectCompiles(CopyUnit(), 5);
+  ExpectCompiles(ConvertUnit(DType::kBF16, DType::kF8E4M3), 1);
+  ExpectCompiles(ConvertUnit(DType::kF8E5M2, DType::kF32), 1);
   for (const DType dtype : {DType::kF32, DType::kBF16, DType::kF64}) {
     ExpectCompiles(FourierUnit(dtype), 3);
   }

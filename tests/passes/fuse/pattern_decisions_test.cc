@@ -181,6 +181,26 @@ TEST(QuantizedDecision, TakesBytesWhereTheTargetAndTheWeightsAllowIt) {
   EXPECT_TRUE(decision.products[1].weights.zero_points.valid());
 }
 
+TEST(QuantizedDecision, TakesFloatsWhereTheTargetDoes) {
+  const auto module = Parse(R"(
+    func @main(%x: f8e4m3[3, 4], %w: f8e5m2[2, 4], %t: f32[2], %i: i8[2, 4]) {
+      %s = constant(dense<0.5>) : f32[]
+      %0 = dequantize_linear(%x, %s, none)
+      %1 = dequantize_linear(%w, %t, none, axis=0)
+      %2 = linear(%0, %1, none)
+      %3 = dequantize_linear(%i, %s, none)
+      %4 = linear(%0, %3, none)
+      return %2, %4
+    })");
+  const auto candidates = CollectQuantized(*module->main());
+  ASSERT_EQ(candidates.size(), 1u) << "floats and integers are no product";
+  EXPECT_EQ(ToString(DecideQuantized(candidates, Target())), "");
+  Target target;
+  target.composites = {"matmul_integer", "matmul_float8"};
+  EXPECT_EQ(ToString(DecideQuantized(candidates, target)),
+            "%4 = linear: a product of 8-bit floats\n");
+}
+
 TEST(QuantizedDecision, CollectsDequantizedOperandsAlone) {
   const auto module = Parse(R"(
     func @main(%x: u8[3, 4], %w: i8[2, 4], %y: f32[3, 4], %t: f32[2]) {
