@@ -120,18 +120,17 @@ absl::StatusOr<std::unique_ptr<StepCode>> CudaLauncher::CompileKernel(const Step
       offsets.push_back(view.offset);
     }
   }
-  WEFT_ASSIGN_OR_RETURN(std::vector<NestLaunch> launches,
-                        MakeLaunches(
-                            found.kernel, kernel,
-                            [&](const std::string& symbol) { return found.module->Find(symbol); },
-                            request.env, offsets, device_.multiprocessors()));
+  WEFT_ASSIGN_OR_RETURN(const std::vector<KernelLaunch> launches,
+                        MakeLaunches(found.kernel, request.plan, request.step, request.env, offsets,
+                                     device_.multiprocessors()));
   std::string label = DescribeStep(request.plan, request.step);
   const char* flag = nullptr;
-  if (std::any_of(launches.begin(), launches.end(), [](const auto& l) { return l.checks; })) {
+  const auto& nests = found.kernel.nests;
+  if (std::any_of(nests.begin(), nests.end(), [](const CudaNest& n) { return n.checks; })) {
     WEFT_ASSIGN_OR_RETURN(flag, flags_.Find(label));
   }
-  return std::make_unique<KernelCode>(device_, found.module, launches, extents,
-                                      FreshResults(request), flag, std::move(label));
+  return KernelCode::Make(device_, found.module, launches, extents, FreshResults(request), flag,
+                          std::move(label));
 }
 
 absl::StatusOr<std::unique_ptr<StepCode>> CudaLauncher::CompileLibrary(const StepRequest& request) {

@@ -10,7 +10,7 @@
 #include "backends/cuda/device/kernel_facts.h"
 #include "backends/cuda/device/modules.h"
 #include "backends/cuda/emit/emit_cuda.h"
-#include "backends/cuda/kernel_code.h"
+#include "backends/cuda/kernel_launches.h"
 #include "backends/runtime/symbol_env.h"
 #include "base/printable.h"
 #include "base/status_macros.h"
@@ -71,9 +71,11 @@ std::string FloorOf(const Plan& plan, const Step& step, const ExampleSizes& size
 }
 
 // A launch's line. `facts` is null if the compiler said nothing about the kernel.
-std::string LineOf(int step, const std::string& symbol, const NestLaunch& launch,
-                   const KernelFacts* facts, const GpuModel& model, const std::string& floor) {
-  std::string line = absl::StrFormat("// %4d  %-26s %8d %8d", step, symbol, launch.shape.blocks,
+std::string LineOf(int step, const KernelLaunch& launch, const KernelFacts* facts,
+                   const GpuModel& model, const std::string& floor) {
+  std::string name = launch.function.symbol;
+  if (launch.nests.size() > 1) absl::StrAppend(&name, "[", launch.nests.size(), "]");
+  std::string line = absl::StrFormat("// %4d  %-26s %8d %8d", step, name, launch.shape.blocks,
                                      launch.shape.threads);
   if (facts == nullptr) return absl::StrCat(line, "  unknown code  ", floor, "\n");
   const int64_t shared = launch.shape.shared_bytes + facts->shared_bytes;
@@ -97,22 +99,19 @@ class Describer {
 
   absl::StatusOr<std::string> KernelText(int number, const Step& step,
                                          const Compiled& compiled) const {
-    std::vector<std::string> symbols;
-    const auto find = [&](const std::string& symbol) -> absl::StatusOr<CuFunction> {
-      symbols.push_back(symbol);
-      return nullptr;
-    };
     const std::string floor = FloorOf(plan_, step, sizes_, model_);
     const std::vector<int64_t> offsets(plan_.kernels[step.kernel].args.size(), 0);
-    auto launches = MakeLaunches(compiled.kernels[step.kernel], plan_.kernels[step.kernel], find,
-                                 env_, offsets, model_.limits.multiprocessors);
+    auto launches = MakeLaunches(compiled.kernels[step.kernel], plan_, step, env_, offsets,
+                                 model_.limits.multiprocessors);
     if (!launches.ok()) return OtherText(number, "a size depends on data", floor);
     std::string text;
     for (size_t l = 0; l < launches->size(); ++l) {
-      const auto facts = compiled.facts.find(absl::StrCat(step.kernel, " ", symbols[l]));
-      absl::StrAppend(&text, LineOf(number, symbols[l], (*launches)[l],
-                                    facts == compiled.facts.end() ? nullptr : &facts->second,
-                                    model_, l == 0 ? floor : ""));
+      const KernelLaunch& launch = (*launches)[l];
+      const auto facts =
+          compiled.facts.find(absl::StrCat(step.kernel, " ", launch.function.symbol));
+      absl::StrAppend(
+          &text, LineOf(number, launch, facts == compiled.facts.end() ? nullptr : &facts->second,
+                        model_, l == 0 ? floor : ""));
     }
     return text;
   }

@@ -109,7 +109,7 @@ FIRST_TESTS = {
     "backends/cpu/library/library_convolution": [["//tests/backends/cpu:sampling_test"]],
     "backends/cuda/": [
         ["//tests/backends/cuda:run_test"],
-        ["//tests/backends/cuda:hazards_test"],
+        ["//tests/backends/cuda:hazards_test", "//tests/backends/cuda:block_ranges_test"],
         ["//tests/backends/cuda:samples_test"],
     ],
     "backends/cpu/onednn/plain": [["//tests/backends/cpu:plain_ops_test"]],

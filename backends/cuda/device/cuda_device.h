@@ -123,8 +123,9 @@ class CudaDevice : public Device {
   bool emulated() const { return libraries_.emulation.present(); }
   // On the emulation: reads of this memory are errors until work submitted later writes it.
   void Forget(const OperandRange& range);
-  // Submits a launch. `operands` are in the order of the pointer parameters; behind them stands
-  // memory that the kernel accesses without such a parameter. `label` names the step in errors.
+  // Submits a launch. `operands` are in the order of the pointers in the parameters; behind them
+  // stands memory that the kernel accesses without such a parameter. `label` names the step in
+  // errors.
   absl::Status Launch(CuFunction function, const LaunchShape& shape, absl::Span<void*> parameters,
                       absl::Span<const OperandRange> operands, const std::string& label);
   // Submits the work of a library: calls `submit` with a stream, to which it must submit all of its

@@ -7,10 +7,17 @@
 
 namespace weft::cuda {
 
+void PreparedLaunch::BeginStruct() {
+  AddWords(0);
+  in_struct_ = true;
+}
+
 void PreparedLaunch::AddWords(size_t count) {
-  begins_.push_back(words_.size());
+  if (!in_struct_) {
+    begins_.push_back(words_.size());
+    parameters_.push_back(nullptr);
+  }
   words_.resize(words_.size() + count);
-  parameters_.push_back(nullptr);
 }
 
 void PreparedLaunch::AddOperand(int operand, int64_t begin, const Extent& extent) {

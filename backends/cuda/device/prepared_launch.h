@@ -31,9 +31,14 @@ class PreparedLaunch {
   // Memory that lives as long as the step; it is written.
   void AddFixed(const char* address, int64_t bytes);
   void AddValue(int64_t value);
-  // A struct, as its bytes.
+  // A struct, as its bytes, in words of 8.
   void AddStruct(absl::string_view bytes);
+  // All that is added between them are members of one struct, aligned to 8 bytes.
+  void BeginStruct();
+  void EndStruct() { in_struct_ = false; }
 
+  // Words of 8 bytes so far.
+  int64_t words() const { return static_cast<int64_t>(words_.size()); }
   // True if it has a parameter in these bytes of the scratch memory.
   bool TakesScratch(int64_t begin, int64_t bytes) const;
 
@@ -49,6 +54,7 @@ class PreparedLaunch {
     size_t range;  // Its number in operands_.
   };
 
+  // Adds a parameter, or a member of the open struct.
   void AddWords(size_t count);
 
   const CuFunction function_;
@@ -57,7 +63,8 @@ class PreparedLaunch {
   std::vector<uint64_t> words_;         // The bytes of the parameters.
   std::vector<size_t> begins_;          // By parameter: its first word.
   std::vector<void*> parameters_;       // By parameter: its address.
-  std::vector<OperandRange> operands_;  // By pointer parameter.
+  std::vector<OperandRange> operands_;  // By pointer, in the order of the parameters.
+  bool in_struct_ = false;
 };
 
 }  // namespace weft::cuda

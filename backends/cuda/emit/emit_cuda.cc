@@ -58,20 +58,78 @@ class Localizer {
   absl::flat_hash_map<int, int> number_;
 };
 
-std::string Parameters(const LocalNest& local, const CudaNest& nest) {
-  std::vector<std::string> parameters;
+struct Parameter {
+  std::string type;
+  std::string name;
+};
+
+std::vector<Parameter> ParametersOf(const LocalNest& local, const CudaNest& nest) {
+  std::vector<Parameter> parameters;
   for (size_t a = 0; a < local.kernel.args.size(); ++a) {
     const KernelArg& arg = local.kernel.args[a];
     parameters.push_back(
-        absl::StrCat(arg.written ? "W_OUT(" : "W_IN(", MemoryType(arg.dtype), ") a", a));
+        {absl::StrCat(arg.written ? "W_OUT(" : "W_IN(", MemoryType(arg.dtype), ")"),
+         absl::StrCat("a", a)});
   }
   for (size_t z = 0; z < nest.sizes.size(); ++z) {
-    parameters.push_back(absl::StrCat("const i64 z", z));
+    parameters.push_back({"const i64", absl::StrCat("z", z)});
   }
-  parameters.push_back("const i64 points");
-  if (nest.rows > 0) parameters.push_back("W_OUT(char) kept, const i64 kept_shared");
-  if (nest.checks) parameters.push_back("W_OUT(i32) bad");
-  return absl::StrJoin(parameters, ", ");
+  parameters.push_back({"const i64", "points"});
+  if (nest.rows > 0) {
+    parameters.push_back({"W_OUT(char)", "kept"});
+    parameters.push_back({"const i64", "kept_shared"});
+  }
+  if (nest.checks) parameters.push_back({"W_OUT(i32)", "bad"});
+  return parameters;
+}
+
+// A function that is not in a unit yet.
+struct FunctionText {
+  std::vector<Parameter> parameters;
+  int group = 0;  // Points of a group; 0: the body does not mention them.
+  std::string body;
+  bool keeps_rows = false;
+  CudaFunction* function = nullptr;  // Gets its name and table.
+};
+
+// Equal for functions that compute the same.
+std::string KeyOf(const FunctionText& text) {
+  std::string key;
+  for (const Parameter& p : text.parameters) absl::StrAppend(&key, p.type, " ", p.name, ", ");
+  return absl::StrCat(key, text.group, "\n", text.body);
+}
+
+// Entries of the table of a function that a kernel's `nests` nests share: 0 if it has no table,
+// else a power of two, or as many as fit. NVRTC copies structs of up to 128 bytes to the stack of
+// each thread, so that no table is small.
+int TableSize(size_t parameters, int nests) {
+  if (nests < 2) return 0;
+  const int entry = static_cast<int>(parameters * sizeof(int64_t) + sizeof(uint32_t));
+  // Behind the entries stands one more block's number, and what aligns the whole.
+  const int most = (kMaxTableBytes - static_cast<int>(sizeof(int64_t))) / entry;
+  int size = 8;
+  while (size < nests) size *= 2;
+  return most < 2 ? 0 : std::min(size, most);
+}
+
+std::string Signature(const FunctionText& text, int table) {
+  std::vector<std::string> types;
+  std::vector<std::string> declared;
+  for (const Parameter& p : text.parameters) {
+    types.push_back(p.type);
+    declared.push_back(absl::StrCat(p.type, " ", p.name));
+  }
+  if (table == 0) {
+    return absl::StrCat("(", absl::StrJoin(declared, ", "),
+                        ") {\nconst w_range range = w_grid();\n");
+  }
+  std::string signature = absl::StrCat("(const w_table<", table, ", ", absl::StrJoin(types, ", "),
+                                       "> table) {\nconst int nest = w_nest(table);\n"
+                                       "const w_range range = w_range_of(table, nest);\n");
+  for (size_t p = 0; p < types.size(); ++p) {
+    absl::StrAppend(&signature, declared[p], " = w_field<", p, ">(table, nest);\n");
+  }
+  return signature;
 }
 
 absl::Status CheckKernel(const Kernel& kernel) {
@@ -146,20 +204,21 @@ class UnitWriter {
  public:
   UnitWriter(absl::string_view prefix, std::string* text) : prefix_(prefix), text_(*text) {}
 
-  // Adds the function unless there is an equal one; returns its symbol. `group`: points of a group;
-  // 0: the body mentions none.
-  std::string Add(const std::string& kernel, const std::string& parameters, int group,
-                  const std::string& body) {
-    const std::string function = absl::StrCat(
-        "(", parameters, ") {\n", group > 0 ? absl::StrCat("constexpr int V = ", group, ";\n") : "",
-        body, "}\n");
+  // Adds the function unless there is an equal one.
+  CudaFunction Add(const std::string& kernel, const FunctionText& text, int table) {
+    const std::string function =
+        absl::StrCat(Signature(text, table),
+                     text.group > 0 ? absl::StrCat("constexpr int V = ", text.group, ";\n") : "",
+                     text.body, "}\n");
     const auto [it, inserted] = symbols_.try_emplace(function, "");
     if (inserted) {
       it->second = absl::StrCat(prefix_, symbols_.size() - 1);
-      absl::StrAppend(&text_, "\n// ", kernel, "\nW_KERNEL(", kMaxThreads, ") ", it->second,
+      // Without a number of blocks, ptxas spills some registers of these on sm_100.
+      const char* const blocks = table > 0 && text.keeps_rows ? ", 2" : "";
+      absl::StrAppend(&text_, "\n// ", kernel, "\nW_KERNEL(", kMaxThreads, blocks, ") ", it->second,
                       function);
     }
-    return it->second;
+    return {it->second, table};
   }
 
  private:
@@ -168,26 +227,46 @@ class UnitWriter {
   absl::flat_hash_map<std::string, std::string> symbols_;  // By the function's text.
 };
 
-absl::StatusOr<CudaNest> AddNest(const Kernel& kernel, size_t n, UnitWriter* writer) {
-  CudaNest nest;
-  const LocalNest local = Localizer(kernel, &nest).Run(kernel.nests[n]);
+// Appends the functions of a nest to `functions`.
+absl::Status EmitFunctions(const Kernel& kernel, size_t n, CudaNest* nest,
+                           std::vector<FunctionText>* functions) {
+  const LocalNest local = Localizer(kernel, nest).Run(kernel.nests[n]);
   emit::SizeTable sizes;
   NestText text;
   WEFT_RETURN_IF_ERROR(
-      EmitNest(local.kernel, local.nest, kernel.schedule.nests[n], &sizes, &text, &nest));
-  nest.sizes = sizes.Take();
-  const std::string parameters = Parameters(local, nest);
-  const int group = nest.groups.size;
+      EmitNest(local.kernel, local.nest, kernel.schedule.nests[n], &sizes, &text, nest));
+  nest->sizes = sizes.Take();
+  std::vector<Parameter> parameters = ParametersOf(local, *nest);
+  const int group = nest->groups.size;
   const int single = group > 1 ? 1 : 0;
-  nest.symbol = writer->Add(kernel.name, parameters, single, text.whole);
-  if (group > 1) nest.groups.symbol = writer->Add(kernel.name, parameters, group, text.whole);
-  if (text.parts.empty()) return nest;
-  const std::string split = parameters + ", W_OUT(char) parts, const i64 splits";
-  nest.split.reductions = static_cast<int>(local.nest.stages[0].reductions.size());
-  nest.split.parts = writer->Add(kernel.name, split, single, text.parts);
-  if (group > 1) nest.split.group_parts = writer->Add(kernel.name, split, group, text.parts);
-  nest.split.finish = writer->Add(kernel.name, split, 0, text.finish);
-  return nest;
+  const auto add = [&](int points, const std::string& body, CudaFunction* function) {
+    functions->push_back({parameters, points, body, nest->rows > 0, function});
+  };
+  add(single, text.whole, &nest->function);
+  if (group > 1) add(group, text.whole, &nest->groups.function);
+  if (text.parts.empty()) return absl::OkStatus();
+  parameters.push_back({"W_OUT(char)", "parts"});
+  parameters.push_back({"const i64", "splits"});
+  nest->split.reductions = static_cast<int>(local.nest.stages[0].reductions.size());
+  add(single, text.parts, &nest->split.parts);
+  if (group > 1) add(group, text.parts, &nest->split.group_parts);
+  add(0, text.finish, &nest->split.finish);
+  return absl::OkStatus();
+}
+
+absl::Status AddKernel(const Kernel& kernel, UnitWriter* writer, CudaKernel* made) {
+  std::vector<FunctionText> functions;
+  made->nests.resize(kernel.nests.size());
+  for (size_t n = 0; n < kernel.nests.size(); ++n) {
+    WEFT_RETURN_IF_ERROR(EmitFunctions(kernel, n, &made->nests[n], &functions));
+  }
+  absl::flat_hash_map<std::string, int> nests;  // By key: those that share the function.
+  for (const FunctionText& text : functions) ++nests[KeyOf(text)];
+  for (const FunctionText& text : functions) {
+    const int table = TableSize(text.parameters.size(), nests.at(KeyOf(text)));
+    *text.function = writer->Add(kernel.name, text, table);
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -199,11 +278,7 @@ absl::StatusOr<CudaUnit> EmitCuda(absl::Span<const Kernel* const> kernels,
   UnitWriter writer(prefix, &unit.text);
   for (const Kernel* kernel : kernels) {
     WEFT_RETURN_IF_ERROR(CheckKernel(*kernel));
-    CudaKernel& made = unit.kernels.emplace_back();
-    for (size_t n = 0; n < kernel->nests.size(); ++n) {
-      WEFT_ASSIGN_OR_RETURN(CudaNest nest, AddNest(*kernel, n, &writer));
-      made.nests.push_back(std::move(nest));
-    }
+    WEFT_RETURN_IF_ERROR(AddKernel(*kernel, &writer, &unit.kernels.emplace_back()));
   }
   return unit;
 }

@@ -16,6 +16,12 @@
 // A nest may have two functions: one for all sizes, and one that takes groups of neighbouring
 // points (CudaGroups). For the latter, the number of points counts groups.
 //
+// A function that several nests of a kernel share takes a table of the arguments of some of them
+// instead, and computes these nests in one launch: each in its own range of blocks. A block finds
+// its nest by its number. The table is one parameter of at most kMaxTableBytes: for each nest the
+// arguments, 8 bytes each; behind all, the first block of each nest (u32), and the number of
+// blocks, again for each entry without a nest and once more.
+//
 // Results depend on the numbers of threads of a block and of splits, and not on that of blocks.
 // Float sums are in two levels, so that their error does not grow with the number of elements.
 #ifndef WEFT_BACKENDS_CUDA_EMIT_EMIT_CUDA_H_
@@ -36,13 +42,21 @@ namespace weft::cuda {
 // Most threads of a block that emitted functions allow.
 inline constexpr int kMaxThreads = 512;
 
+// Parameters of a launch may have 4 KB on all GPUs and drivers.
+inline constexpr int kMaxTableBytes = 4096;
+
 enum class NestKind : uint8_t { kPoints, kRows };
+
+struct CudaFunction {
+  std::string symbol;
+  int table = 0;  // Most nests of a launch; 0: the function takes the arguments of one nest.
+};
 
 // A function that computes `size` neighbouring points in one thread, and accesses their elements
 // together, up to 16 bytes at a time.
 struct CudaGroups {
-  int size = 1;        // 1: the nest has no such function.
-  std::string symbol;  // Name of the function.
+  int size = 1;  // 1: the nest has no such function.
+  CudaFunction function;
   // The function can be launched if these are multiples of `size`, and so are the places of the
   // first elements, in the kernel's arguments with these numbers.
   std::vector<SymInt> multiples;
@@ -62,14 +76,14 @@ int64_t CountSplits(NestKind kind, int64_t points, int64_t inner);
 // points of `parts` count groups as those of the nest's other functions, those of `finish` do not.
 struct CudaSplit {
   int reductions = 0;  // 0: the nest cannot be split.
-  std::string parts;
-  std::string group_parts;  // With groups.
-  std::string finish;
+  CudaFunction parts;
+  CudaFunction group_parts;  // With groups.
+  CudaFunction finish;
 };
 
-// The launch of one nest.
+// What launches of one nest depend on.
 struct CudaNest {
-  std::string symbol;  // Name of the function.
+  CudaFunction function;
   CudaGroups groups;
   CudaSplit split;
   NestKind kind = NestKind::kPoints;

@@ -146,7 +146,7 @@ std::string NestEmitter::RowPlaces() {
     const std::string slot = sizes_.Text(Product(nest_.inner) * static_cast<int64_t>(r));
     absl::StrAppend(&text, "const i64 row", r, " = ");
     if (!rows_) {
-      absl::StrAppend(&text, "w_apart(", slot, " + q);\n");
+      absl::StrAppend(&text, "w_apart(", slot, " + q, range);\n");
     } else if (!grouped()) {
       absl::StrAppend(&text, slot, " + q;\n");
     } else {
@@ -217,14 +217,15 @@ absl::Status NestEmitter::Emit(std::string* out) {
     if (rows_) {
       const std::string bytes =
           sizes_.Text(result_.inner * static_cast<int64_t>(result_.rows * result_.row_slot));
-      absl::StrAppend(out, "const auto rows = w_rows(kept, kept_shared != 0, blockIdx.x * (i64)",
+      absl::StrAppend(out, "const auto rows = w_rows(kept, kept_shared != 0, range.block * (i64)",
                       bytes, ");\n");
     } else {
       absl::StrAppend(out, "const auto rows = w_rows(kept, false, 0);\n");
     }
   }
-  absl::StrAppend(out, rows_ ? "for (i64 p = blockIdx.x; p < points; p += gridDim.x) {\n"
-                             : "for (i64 p = w_thread(); p < points; p += w_threads()) {\n");
+  absl::StrAppend(out,
+                  rows_ ? "for (i64 p = range.block; p < points; p += range.blocks) {\n"
+                        : "for (i64 p = w_thread(range); p < points; p += w_threads(range)) {\n");
   Decode("p", Order(0, outer_), out);
   absl::StrAppend(out, declared_, stages, "}\n");
   return absl::OkStatus();

@@ -190,10 +190,11 @@ absl::Status NestEmitter::EmitParts(std::string* out) {
   WEFT_RETURN_IF_ERROR(EmitBody(kernel_, stage, order_, groups_, {}, true, &sizes_, &code));
   const std::string count = InnerCount();
   absl::StrAppend(out, "const i64 size = (", count, " + splits - 1) / splits;\n");
-  absl::StrAppend(out, rows_ ? "for (i64 t = blockIdx.x; t < points * splits; t += gridDim.x) {\n"
-                               "const i64 p = t / splits, part = t % splits;\n"
-                             : "for (i64 t = w_thread(); t < points * splits; t += w_threads()) {\n"
-                               "const i64 p = t % points, part = t / points;\n");
+  absl::StrAppend(
+      out, rows_ ? "for (i64 t = range.block; t < points * splits; t += range.blocks) {\n"
+                   "const i64 p = t / splits, part = t % splits;\n"
+                 : "for (i64 t = w_thread(range); t < points * splits; t += w_threads(range)) {\n"
+                   "const i64 p = t % points, part = t / points;\n");
   absl::StrAppend(out, "const i64 begin = part * size, end = begin + size < ", count,
                   " ? begin + size : ", count, ";\n");
   Decode("p", Order(0, outer_), out);
@@ -220,8 +221,9 @@ absl::Status NestEmitter::EmitFinish(std::string* out) {
   for (size_t s = 1; s < nest_.stages.size(); ++s) {
     WEFT_RETURN_IF_ERROR(EmitStage(nest_.stages[s], &stages));
   }
-  absl::StrAppend(out, rows_ ? "for (i64 p = blockIdx.x; p < points; p += gridDim.x) {\n"
-                             : "for (i64 p = w_thread(); p < points; p += w_threads()) {\n");
+  absl::StrAppend(out,
+                  rows_ ? "for (i64 p = range.block; p < points; p += range.blocks) {\n"
+                        : "for (i64 p = w_thread(range); p < points; p += w_threads(range)) {\n");
   Decode("p", Order(0, outer_), out);
   absl::StrAppend(out, declared_, stages, "}\n");
   return absl::OkStatus();

@@ -121,6 +121,19 @@ W_FN void w_mma_tf32(f32* c, const f32* a, const f32* b) {
 // x plus the four bytes.
 W_FN u32 w_add_bytes(u32 bytes, u32 x, i8) { return (u32)__dp4a((int)bytes, 0x01010101, (int)x); }
 W_FN u32 w_add_bytes(u32 bytes, u32 x, u8) { return __dp4a(bytes, 0x01010101u, x); }
+// The arguments of up to n nests with types T, 8 bytes each, and where their ranges of blocks begin;
+// the entries behind the last nest have the end of its range.
+template <class... T> struct w_fields;
+template <class T> struct w_fields<T> { T first; };
+template <class T, class... Rest> struct w_fields<T, Rest...> { T first; w_fields<Rest...> rest; };
+template <int n, class... T> struct w_table { w_fields<T...> nests[n]; u32 begins[n + 1]; };
+template <int k, class... T> W_FN auto w_member(const w_fields<T...>& fields) {
+  if constexpr (k == 0) return fields.first; else return w_member<k - 1>(fields.rest);
+}
+template <int k, int n, class... T> W_FN auto w_field(const w_table<n, T...>& table, int nest)
+    { return w_member<k>(table.nests[nest]); }
+template <int n, class... T> W_FN u32 w_begin(const w_table<n, T...>& table, int nest)
+    { return table.begins[nest]; }
 W_FN f32 w_from_half(u16 x) { f32 r; asm("cvt.f32.f16 %0, %1;" : "=f"(r) : "h"(x)); return r; }
 W_FN u16 w_to_half(f32 x) { u16 r; asm("cvt.rn.f16.f32 %0, %1;" : "=h"(r) : "f"(x)); return r; }
 #endif
@@ -165,9 +178,25 @@ template <class T, int slot, class P> W_FN T w_row(P rows, i64 i)
 template <class T, int slot, class P> W_FN void w_keep(P rows, i64 i, T x)
     { w_put(w_as<T>(rows, i * slot), 0) = x; }
 W_FN u32 w_from_lane(u32 x, int lane) { return __shfl_sync(~0u, x, lane); }
-W_FN i64 w_thread() { return blockIdx.x * (i64)blockDim.x + threadIdx.x; }
-W_FN i64 w_threads() { return gridDim.x * (i64)blockDim.x; }
-W_FN i64 w_apart(i64 i) { return i * w_threads() + w_thread(); }
+// The blocks of a launch that compute one nest, and this block's number among them.
+struct w_range { u32 block, blocks; };
+W_FN w_range w_grid() { return {blockIdx.x, gridDim.x}; }
+W_FN i64 w_thread(w_range r = w_grid()) { return r.block * (i64)blockDim.x + threadIdx.x; }
+W_FN i64 w_threads(w_range r = w_grid()) { return r.blocks * (i64)blockDim.x; }
+W_FN i64 w_apart(i64 i, w_range r) { return i * w_threads(r) + w_thread(r); }
+// The nest of a table that this block computes: the last one that begins at its number or before.
+template <int n, class... T> W_FN int w_nest(const w_table<n, T...>& table) {
+  int nest = 0;
+  for (int end = n; end - nest > 1;) {
+    const int middle = (nest + end) / 2;
+    (blockIdx.x < w_begin(table, middle) ? end : nest) = middle;
+  }
+  return nest;
+}
+template <int n, class... T> W_FN w_range w_range_of(const w_table<n, T...>& table, int nest) {
+  const u32 begin = w_begin(table, nest);
+  return {blockIdx.x - begin, w_begin(table, nest + 1) - begin};
+}
 // The index of a gather; a negative one counts from the end.
 template <class P> W_FN i64 w_index(i64 i, i64 bound, P bad) {
   i += i < 0 ? bound : 0;

@@ -62,7 +62,7 @@ void BlockRunner::RunNewThreads() {
     const size_t thread = order_[next_++];
     Place(thread);
     threads_[thread].fiber = fiber_;
-    launch_->entry->run(launch_->parameters.data());
+    launch_->entry->run(launch_->fields.data());
     // Other threads may have run since.
     threads_[current_].state = State::kDone;
   }

@@ -25,7 +25,7 @@ namespace weft::cuda::emulate {
 struct Launch {
   std::string name;
   const Entry* entry = nullptr;
-  std::vector<Parameter> parameters;
+  std::vector<FieldValue> fields;
   Dim grid, block;
   int64_t dynamic_bytes = 0;
 };

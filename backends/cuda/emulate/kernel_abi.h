@@ -22,7 +22,7 @@ struct Region {
   char* end = nullptr;
   Shadow* shadow = nullptr;  // Null: accesses inside of the range are not checked.
   bool tracked = false;      // The kernel writes to some of the memory.
-  int number = 0;            // Of the pointer among the parameters; -1: dynamic shared memory.
+  int number = 0;            // Of the pointer in the parameters; -1: dynamic shared memory.
 };
 
 // The running thread and its block.
@@ -34,22 +34,31 @@ struct Now {
   uint64_t block_begin = 0;
 };
 
-// A parameter of a launch: the bytes of its value; for pointers, the place in host memory that the
-// value stands for, and its region.
-struct Parameter {
+// A field of a launch's parameters: the bytes of its value; for pointers, the place in host memory
+// that the value stands for, and its region.
+struct FieldValue {
   const void* value = nullptr;
   char* place = nullptr;
   Region region;
 };
 
-enum class ParameterKind : uint8_t { kValue, kRead, kWritten };
+enum class FieldKind : uint8_t { kValue, kRead, kWritten };
+
+// A parameter, or a member of one that is a table.
+struct Field {
+  unsigned parameter;
+  unsigned offset;  // Bytes from the begin of the parameter.
+  unsigned bytes;
+  FieldKind kind;
+};
 
 // A kernel.
 struct Entry {
   unsigned num_parameters;
-  const unsigned* bytes;
-  const ParameterKind* kinds;
-  void (*run)(const Parameter*);
+  const unsigned* bytes;  // By parameter.
+  unsigned num_fields;
+  const Field* fields;
+  void (*run)(const FieldValue*);  // By field.
 };
 
 struct HostCalls {

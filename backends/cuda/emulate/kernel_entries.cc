@@ -5,6 +5,7 @@
 #include <cstring>
 #include <map>
 #include <memory>
+#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
@@ -35,10 +36,12 @@ namespace {
 using namespace weft::cuda;  // NOLINT(build/namespaces): the interface has its types.
 using weft::cuda::emulate::BlockRunner;
 using weft::cuda::emulate::Dim;
+using weft::cuda::emulate::Entry;
+using weft::cuda::emulate::Field;
+using weft::cuda::emulate::FieldKind;
+using weft::cuda::emulate::FieldValue;
 using weft::cuda::emulate::Launch;
 using weft::cuda::emulate::Memory;
-using weft::cuda::emulate::Parameter;
-using weft::cuda::emulate::ParameterKind;
 using weft::cuda::emulate::Region;
 using weft::cuda::emulate::State;
 using weft::cuda::emulate::Stream;
@@ -46,6 +49,8 @@ using weft::cuda::emulate::Task;
 
 constexpr unsigned kMaxGridYz = 65535;
 constexpr unsigned kMaxBytes = 48 << 10;  // Of dynamic shared memory, unless it is set.
+constexpr unsigned kMaxParameterBytes = 4096;
+
 // A launch with copies of its parameters.
 struct OwnedLaunch {
   Launch launch;
@@ -53,13 +58,13 @@ struct OwnedLaunch {
 };
 
 // Sets the place and the region of a pointer. An address of no memory has an empty region.
-void SetPointer(const State& state, int number, Parameter* parameter) {
+void SetPointer(const State& state, int number, FieldValue* field) {
   CuAddress address = 0;
-  std::memcpy(&address, parameter->value, sizeof address);
-  Region& region = parameter->region;
+  std::memcpy(&address, field->value, sizeof address);
+  Region& region = field->region;
   region.number = number;
   if (address == 0) return;
-  parameter->place = Memory::Reveal(address);
+  field->place = Memory::Reveal(address);
   const bool given = static_cast<size_t>(number) < state.operands.size();
   const State::Operand operand = given ? state.operands[number] : State::Operand{};
   // The first element of an operand without elements may lie behind its memory.
@@ -74,32 +79,36 @@ void SetPointer(const State& state, int number, Parameter* parameter) {
 bool Overlap(const Region& a, const Region& b) { return a.begin < b.end && b.begin < a.end; }
 
 // Accesses of threads are compared where the kernel writes.
-void SetTracked(const emulate::Entry& entry, std::vector<Parameter>* parameters) {
-  for (size_t i = 0; i < parameters->size(); ++i) {
-    Region& region = (*parameters)[i].region;
-    for (size_t j = 0; j < parameters->size(); ++j) {
-      region.tracked = region.tracked || (entry.kinds[j] == ParameterKind::kWritten &&
-                                          Overlap(region, (*parameters)[j].region));
-    }
+void SetTracked(const Entry& entry, std::vector<FieldValue>* fields) {
+  std::vector<Region> written;
+  for (size_t i = 0; i < fields->size(); ++i) {
+    if (entry.fields[i].kind == FieldKind::kWritten) written.push_back((*fields)[i].region);
+  }
+  for (FieldValue& field : *fields) {
+    field.region.tracked = std::any_of(written.begin(), written.end(), [&](const Region& region) {
+      return Overlap(field.region, region);
+    });
   }
 }
 
-void SetParameters(const State& state, const CuFunctionRecord& function, void** given,
-                   OwnedLaunch* owned) {
-  int pointers = 0;
-  for (unsigned i = 0; i < function.entry->num_parameters; ++i) {
+void SetFields(const State& state, const Entry& entry, void** given, OwnedLaunch* owned) {
+  for (unsigned i = 0; i < entry.num_parameters; ++i) {
     const char* begin = static_cast<const char*>(given[i]);
-    owned->values.emplace_back(begin, begin + function.entry->bytes[i]);
+    owned->values.emplace_back(begin, begin + entry.bytes[i]);
   }
-  for (unsigned i = 0; i < function.entry->num_parameters; ++i) {
-    Parameter parameter;
-    parameter.value = owned->values[i].data();
-    if (function.entry->kinds[i] != ParameterKind::kValue) {
-      SetPointer(state, pointers++, &parameter);
-    }
-    owned->launch.parameters.push_back(parameter);
+  int pointers = 0;
+  for (unsigned i = 0; i < entry.num_fields; ++i) {
+    const Field& field = entry.fields[i];
+    FieldValue value;
+    value.value = owned->values[field.parameter].data() + field.offset;
+    if (field.kind != FieldKind::kValue) SetPointer(state, pointers++, &value);
+    owned->launch.fields.push_back(value);
   }
-  SetTracked(*function.entry, &owned->launch.parameters);
+  SetTracked(entry, &owned->launch.fields);
+}
+
+unsigned ParameterBytes(const Entry& entry) {
+  return std::accumulate(entry.bytes, entry.bytes + entry.num_parameters, 0u);
 }
 
 CuResult MakeLaunch(const State& state, const CuKernelNode& kernel, OwnedLaunch* owned) {
@@ -117,7 +126,8 @@ CuResult MakeLaunch(const State& state, const CuKernelNode& kernel, OwnedLaunch*
   launch.grid = {kernel.grid_x, kernel.grid_y, kernel.grid_z};
   launch.block = {kernel.block_x, kernel.block_y, kernel.block_z};
   launch.dynamic_bytes = kernel.shared_bytes;
-  SetParameters(state, *kernel.function, kernel.parameters, owned);
+  if (ParameterBytes(*launch.entry) > kMaxParameterBytes) return kCuInvalidValue;
+  SetFields(state, *launch.entry, kernel.parameters, owned);
   return kCuSuccess;
 }
 
@@ -135,11 +145,11 @@ CuResult MakeKernelTask(State& state, const CuKernelNode& kernel, Task* task) {
   task->activity =
       KernelRecord(launch.name, {kernel.grid_x, kernel.grid_y, kernel.grid_z},
                    {kernel.block_x, kernel.block_y, kernel.block_z}, kernel.shared_bytes);
-  for (size_t i = 0; i < launch.parameters.size(); ++i) {
-    const Region& region = launch.parameters[i].region;
-    if (launch.entry->kinds[i] == ParameterKind::kValue || region.begin == region.end) continue;
-    task->accesses.push_back(
-        {region.begin, region.end, launch.entry->kinds[i] == ParameterKind::kWritten});
+  for (size_t i = 0; i < launch.fields.size(); ++i) {
+    const Region& region = launch.fields[i].region;
+    const FieldKind field = launch.entry->fields[i].kind;
+    if (field == FieldKind::kValue || region.begin == region.end) continue;
+    task->accesses.push_back({region.begin, region.end, field == FieldKind::kWritten});
   }
   task->run = [owned, &state] {
     const std::string error = BlockRunner::Get().Run(owned->launch);

@@ -2,6 +2,8 @@
 
 #include <cstddef>
 
+#include "backends/cuda/emulate/tile_header.h"
+
 namespace weft::cuda::emulate {
 namespace {
 
@@ -13,11 +15,12 @@ struct w_now_t {
   w_dim thread, block, block_dim, grid_dim; w_region dynamic;
   unsigned long epoch, block_begin;
 };
-struct w_parameter { const void* value; char* place; w_region region; };
+struct w_given { const void* value; char* place; w_region region; };
 enum w_kind : unsigned char { w_is_value, w_is_read, w_is_written };
+struct w_field_t { unsigned parameter, offset, bytes; w_kind kind; };
 struct w_entry {
-  unsigned num_parameters; const unsigned* bytes; const w_kind* kinds;
-  void (*run)(const w_parameter*);
+  unsigned num_parameters; const unsigned* bytes; unsigned num_fields; const w_field_t* fields;
+  void (*run)(const w_given*);
 };
 struct w_host_t {
   unsigned long size; w_now_t* now; void (*barrier)(int);
@@ -228,324 +231,71 @@ template <int left> static inline void w_wait() {
   for (int g = done; g < mine.groups; ++g) mine.ends[g - done] = mine.ends[g] - end;
   mine.items -= end; mine.groups -= done;
 }
+)";
 
-// --- Tensor cores ---
-template <int n> static inline unsigned w_halves(w_shared<unsigned short, n>& tile, int i)
-    { return (unsigned short)tile[i]; }
-template <int n> static inline unsigned w_halves(w_shared<unsigned char, n>& tile, int i)
-    { return (unsigned char)tile[2 * i] | (unsigned)(unsigned char)tile[2 * i + 1] << 8; }
-template <bool transposed, class T, int n>
-static inline void w_read_matrices(unsigned* r, w_shared<T, n>& tile, int i) {
-  static int rows[32][32];
-  if (i * sizeof(T) % 16 != 0) {
-    weft_host->shared_fault("an access at an odd address of shared memory", tile.name, i, n);
-  }
-  const unsigned warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-  rows[warp][lane] = i * (int)sizeof(T) / 2;
-  weft_host->exchange(__LINE__, ~0u, 0, -1);
-  for (int m = 0; m < 4; ++m) {
-    const int* at = rows[warp] + m * 8;
-    unsigned pair[2];
-    for (int h = 0; h < 2; ++h) {
-      const int column = lane % 4 * 2 + h, row = lane / 4;
-      pair[h] = w_halves(tile, transposed ? at[column] + row : at[row] + column);
-    }
-    r[m] = pair[0] | pair[1] << 16;
-  }
-  weft_host->exchange(__LINE__, ~0u, 0, -1);
-}
-template <class S> static inline void w_matrices(unsigned* r, S& tile, int i)
-    { w_read_matrices<false>(r, tile, i); }
-template <class S> static inline void w_matrices_transposed(unsigned* r, S& tile, int i)
-    { w_read_matrices<true>(r, tile, i); }
-template <class T> static inline void w_mma(float* c, const unsigned* a, const unsigned* b, T) {
-  static unsigned lanes[32][32][6];
-  const unsigned warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-  for (int i = 0; i < 4; ++i) lanes[warp][lane][i] = a[i];
-  for (int i = 0; i < 2; ++i) lanes[warp][lane][4 + i] = b[i];
-  weft_host->exchange(__LINE__, ~0u, 0, -1);
-  const auto product = [](unsigned x, unsigned y) {
-    return w_value(w_pun<T>((unsigned short)x)) * w_value(w_pun<T>((unsigned short)y));
-  };
-  for (int e = 0; e < 4; ++e) {
-    const int row = lane / 4 + e / 2 * 8, column = lane % 4 * 2 + e % 2;
-    for (int k = 0; k < 16; ++k) {
-      const unsigned x = lanes[warp][row % 8 * 4 + k % 8 / 2][row / 8 + k / 8 * 2];
-      const unsigned y = lanes[warp][column * 4 + k % 8 / 2][4 + k / 8];
-      c[e] += product(x >> k % 2 * 16, y >> k % 2 * 16);
-    }
-  }
-  weft_host->exchange(__LINE__, ~0u, 0, -1);
-}
-template <class A, class B>
-static inline void w_mma(unsigned* c, const unsigned* a, const unsigned* b, A, B) {
-  static unsigned lanes[32][32][6];
-  const unsigned warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-  for (int i = 0; i < 4; ++i) lanes[warp][lane][i] = a[i];
-  for (int i = 0; i < 2; ++i) lanes[warp][lane][4 + i] = b[i];
-  weft_host->exchange(__LINE__, ~0u, 0, -1);
-  for (int e = 0; e < 4; ++e) {
-    const int row = lane / 4 + e / 2 * 8, column = lane % 4 * 2 + e % 2;
-    for (int k = 0; k < 32; ++k) {
-      const unsigned x = lanes[warp][row % 8 * 4 + k % 16 / 4][row / 8 + k / 16 * 2];
-      const unsigned y = lanes[warp][column * 4 + k % 16 / 4][4 + k / 16];
-      c[e] += (unsigned)((int)(A)(x >> k % 4 * 8) * (int)(B)(y >> k % 4 * 8));
-    }
-  }
-  weft_host->exchange(__LINE__, ~0u, 0, -1);
-}
-template <class A, class B>
-static inline void w_mma(float* c, const unsigned* a, const unsigned* b, A, B) {
-  static unsigned lanes[32][32][6];
-  const unsigned warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-  for (int i = 0; i < 4; ++i) lanes[warp][lane][i] = a[i];
-  for (int i = 0; i < 2; ++i) lanes[warp][lane][4 + i] = b[i];
-  weft_host->exchange(__LINE__, ~0u, 0, -1);
-  for (int e = 0; e < 4; ++e) {
-    const int row = lane / 4 + e / 2 * 8, column = lane % 4 * 2 + e % 2;
-    for (int k = 0; k < 32; ++k) {
-      const unsigned x = lanes[warp][row % 8 * 4 + k % 16 / 4][row / 8 + k / 16 * 2];
-      const unsigned y = lanes[warp][column * 4 + k % 16 / 4][4 + k / 16];
-      c[e] += w_value(w_pun<A>((unsigned char)(x >> k % 4 * 8))) *
-              w_value(w_pun<B>((unsigned char)(y >> k % 4 * 8)));
-    }
-  }
-  weft_host->exchange(__LINE__, ~0u, 0, -1);
-}
-template <class T> static inline unsigned w_add_bytes(unsigned bytes, unsigned x, T) {
-  for (int i = 0; i < 4; ++i) x += (unsigned)(int)(T)(bytes >> 8 * i);
-  return x;
-}
-
-static inline void w_mma_tf32(float* c, const float* a, const float* b) {
-  static float lanes[32][32][6];
-  const unsigned warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-  const auto read = [](float x) { return __uint_as_float(__float_as_uint(x) & ~0x1fffu); };
-  for (int i = 0; i < 4; ++i) lanes[warp][lane][i] = read(a[i]);
-  for (int i = 0; i < 2; ++i) lanes[warp][lane][4 + i] = read(b[i]);
-  weft_host->exchange(__LINE__, ~0u, 0, -1);
-  for (int e = 0; e < 4; ++e) {
-    const int row = lane / 4 + e / 2 * 8, column = lane % 4 * 2 + e % 2;
-    for (int k = 0; k < 8; ++k) {
-      c[e] += lanes[warp][row % 8 * 4 + k % 4][row / 8 + k / 4 * 2] *
-              lanes[warp][column * 4 + k % 4][4 + k / 4];
-    }
-  }
-  weft_host->exchange(__LINE__, ~0u, 0, -1);
-}
-
-// --- Tiles (emit/tile_prelude.cc) ---
-#define W_DYNAMIC(T, name, at) \
-  const w_global<T> name = {(T*)(weft_host->now->dynamic.begin + (at)), &weft_host->now->dynamic}
-struct alignas(16) w_chunk { unsigned v[4]; };
-// Copies that have begun, by thread: the bytes arrive when they are awaited, and are NaN before.
-struct w_tile_copies {
-  struct { w_global<w_chunk> to; w_global<const w_chunk> from; bool valid; int group; } all[256];
-  int count, group; unsigned long block;
-};
-static inline w_tile_copies& w_my_tile_copies() {
-  static w_tile_copies copies[1024];
-  w_tile_copies& mine = copies[threadIdx.x];
-  if (mine.block != weft_host->now->block_begin) {
-    mine.count = mine.group = 0; mine.block = weft_host->now->block_begin;
-  }
-  return mine;
-}
-template <class To, class From>
-static inline void w_tile_fetch(const w_global<To>& tile, int at, const w_global<From>& from, long i,
-                           bool valid) {
-  w_tile_copies& mine = w_my_tile_copies();
-  if (mine.count == 256) weft_host->region_fault("too many copies that nobody awaits to", tile.region, at);
-  auto& copy = mine.all[mine.count++];
-  copy = {w_as<w_chunk>(tile, at), w_as<const w_chunk>(from, i), valid, mine.group};
-  w_put(copy.to, 0) = {~0u, ~0u, ~0u, ~0u};
-}
-static inline void w_tile_commit() { ++w_my_tile_copies().group; }
-template <int n> static inline void w_tile_await() {
-  w_tile_copies& mine = w_my_tile_copies();
-  int kept = 0;
-  for (int c = 0; c < mine.count; ++c) {
-    auto& copy = mine.all[c];
-    if (copy.group >= mine.group - n) { mine.all[kept++] = copy; continue; }
-    w_put(copy.to, 0) = copy.valid ? w_get(copy.from, 0) : w_chunk();
-  }
-  mine.count = kept;
-}
-template <class T>
-static inline void w_pieces(unsigned* r, const w_global<T>& tile, int at, bool across = false) {
-  static int places[32][32];
-  const unsigned warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-  if ((unsigned long)(tile.place + at) % 16 != 0) {
-    weft_host->region_fault("an access at an odd address of", tile.region, at);
-  }
-  places[warp][lane] = at;
-  weft_host->exchange(__LINE__, ~0u, 0, -1);
-  for (int piece = 0; piece < 4; ++piece) {
-    unsigned short e[2];
-    for (int h = 0; h < 2; ++h) {
-      const int row = across ? lane % 4 * 2 + h : lane / 4;
-      const int column = across ? lane / 4 : lane % 4 * 2 + h;
-      e[h] = w_get(w_as<unsigned short>(tile, places[warp][piece * 8 + row] + column), 0);
-    }
-    r[piece] = e[0] | (unsigned)e[1] << 16;
-  }
-  weft_host->exchange(__LINE__, ~0u, 0, -1);
-}
-template <class T>
-static inline void w_pieces_across(unsigned* r, const w_global<T>& tile, int at)
-    { w_pieces(r, tile, at, true); }
-template <class T> static inline unsigned w_join(float a, float b, T) {
-  T x, y;
-  w_set(&x, a); w_set(&y, b);
-  return x.v | (unsigned)y.v << 16;
-}
-static inline float w_fast_exp2(float x) { return exp2f(x); }
-static inline float w_larger(float a, float b) { return a != a || b > a ? b : a; }
-static inline float w_xor_lane(float x, int d)
-    { return w_shuffle(__LINE__, ~0u, x, (int)(threadIdx.x % 32) ^ d); }
-static inline bool w_any_lane(bool x) {
-  static unsigned lanes[32];
-  const unsigned warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-  lanes[warp] = lanes[warp] & ~(1u << lane) | (unsigned)x << lane;
-  weft_host->exchange(__LINE__, ~0u, 0, -1);
-  const bool any = lanes[warp] != 0;
-  weft_host->exchange(__LINE__, ~0u, 0, -1);
-  return any;
-}
-// The checks know barriers of a block alone.
-#define w_warp_barrier() __syncthreads()
-
-// --- Products of tiles (emit/wgmma_prelude.cc) ---
-// A product is computed when its thread waits for it: what is overwritten before is a fault.
-struct w_wgmma_call {
-  void (*run)(const w_wgmma_call&); float* c; w_global<unsigned short> a, b; int a_at, b_at, depth;
-  bool first; float rows[2][16];  // The rows of a left matrix in registers.
-};
-struct w_wgmma_calls {
-  w_wgmma_call list[64]; int ends[8]; int count, groups; bool published; unsigned long block;
-};
-static inline w_wgmma_calls& w_my_wgmma_calls() {
-  static w_wgmma_calls calls[1024];
-  w_wgmma_calls& mine = calls[threadIdx.x];
-  if (mine.block != weft_host->now->block_begin) {
-    mine.count = mine.groups = 0; mine.published = false; mine.block = weft_host->now->block_begin;
-  }
-  return mine;
-}
-static inline int w_tile_begin() { return 0; }
-static inline void w_publish() { w_my_wgmma_calls().published = true; }
-static inline void w_wgmma_open() {
-  w_wgmma_calls& mine = w_my_wgmma_calls();
-  if (!mine.published) {
-    weft_host->region_fault("products of what was not published in", &weft_host->now->dynamic, 0);
-  }
-  mine.published = false;
-}
-template <bool lines> static inline int w_wgmma_place(int at, int line, int k, int depth) {
-  const int byte = at * 2 + (lines ? line / 64 * depth * 128 + k * 128 + line % 64 * 2
-                                   : line * 128 + k * 2);
-  return (byte ^ (byte >> 7 & 7) << 4) / 2;
-}
-template <bool a_lines, bool b_lines, int count, class T>
-static void w_wgmma_run(const w_wgmma_call& q) {
-  const int warp = threadIdx.x / 32 % 4, lane = threadIdx.x % 32;
-  const auto value = [](const w_global<unsigned short>& p, int i) {
-    return w_value(w_pun<T>(w_get(p, i)));
-  };
-  for (int h = 0; h < 2; ++h) {
-    float x[16];
-    for (int e = 2 * h; q.first && e < count; e += e % 2 ? 3 : 1) q.c[e] = 0;
-    for (int k = 0; k < 16; ++k) {
-      x[k] = value(q.a, w_wgmma_place<a_lines>(q.a_at, warp * 16 + lane / 4 + h * 8, k, q.depth));
-    }
-    for (int e = 2 * h; e < count; e += e % 2 ? 3 : 1) {
-      for (int k = 0; k < 16; ++k) {
-        q.c[e] += x[k] * value(q.b, w_wgmma_place<b_lines>(
-                                        q.b_at, e / 4 * 8 + lane % 4 * 2 + e % 2, k, q.depth));
-      }
-    }
-  }
-}
-template <bool a_lines, bool b_lines, int count, class T>
-static inline void w_wgmma(float (&c)[count], const w_global<unsigned short>& a, int a_at,
-                           const w_global<unsigned short>& b, int b_at, int depth, T) {
-  weft_host->exchange(__LINE__, ~0u, 0, -1);
-  w_wgmma_calls& mine = w_my_wgmma_calls();
-  if (mine.count == 64) weft_host->region_fault("too many products that nobody awaits in", a.region, 0);
-  mine.list[mine.count++] = {w_wgmma_run<a_lines, b_lines, count, T>, c, a, b, a_at, b_at, depth};
-}
-template <bool a_lines, bool b_lines, int count, class T>
-static inline void w_wgmma_first(float (&c)[count], const w_global<unsigned short>& a, int a_at,
-                                 const w_global<unsigned short>& b, int b_at, int depth, T t) {
-  w_wgmma<a_lines, b_lines>(c, a, a_at, b, b_at, depth, t);
-  w_wgmma_calls& mine = w_my_wgmma_calls();
-  mine.list[mine.count - 1].first = true;
-}
-template <bool b_lines, int count, class T> static void w_wgmma_run_kept(const w_wgmma_call& q) {
-  const int lane = threadIdx.x % 32;
-  for (int e = 0; e < count; ++e) {
-    for (int k = 0; k < 16; ++k) {
-      const int place = w_wgmma_place<b_lines>(q.b_at, e / 4 * 8 + lane % 4 * 2 + e % 2, k, q.depth);
-      q.c[e] += q.rows[e / 2 % 2][k] * w_value(w_pun<T>(w_get(q.b, place)));
-    }
-  }
-}
-template <bool b_lines, int count, class T>
-static inline void w_wgmma_kept(float (&c)[count], const unsigned* a,
-                                const w_global<unsigned short>& b, int b_at, int depth, T) {
-  static unsigned lanes[32][32][4];
-  const unsigned warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-  for (int i = 0; i < 4; ++i) lanes[warp][lane][i] = a[i];
-  weft_host->exchange(__LINE__, ~0u, 0, -1);
-  w_wgmma_calls& mine = w_my_wgmma_calls();
-  if (mine.count == 64) weft_host->region_fault("too many products that nobody awaits in", b.region, 0);
-  w_wgmma_call& call = mine.list[mine.count++];
-  call = {w_wgmma_run_kept<b_lines, count, T>, c, b, b, 0, b_at, depth};
-  for (int h = 0; h < 2; ++h) {
-    for (int k = 0; k < 16; ++k) {
-      const unsigned pair = lanes[warp][lane / 4 * 4 + k % 8 / 2][h + k / 8 * 2];
-      call.rows[h][k] = w_value(w_pun<T>((unsigned short)(pair >> k % 2 * 16)));
-    }
-  }
-  weft_host->exchange(__LINE__, ~0u, 0, -1);
-}
-template <int count> static inline void w_wgmma_take(float (&)[count]) {}
-static inline void w_wgmma_close() {
-  w_wgmma_calls& mine = w_my_wgmma_calls();
-  mine.ends[mine.groups++] = mine.count;
-}
-template <int left, int count> static inline void w_wgmma_wait(float (&)[count]) {
-  w_wgmma_calls& mine = w_my_wgmma_calls();
-  if (mine.groups <= left) return;
-  const int done = mine.groups - left, end = mine.ends[done - 1];
-  for (int k = 0; k < end; ++k) mine.list[k].run(mine.list[k]);
-  for (int k = end; k < mine.count; ++k) mine.list[k - end] = mine.list[k];
-  for (int g = done; g < mine.groups; ++g) mine.ends[g - done] = mine.ends[g] - end;
-  mine.count -= end; mine.groups -= done;
-}
-
+constexpr char kEntries[] = R"(
 // --- Entries ---
+template <class T> struct w_plain { typedef T type; };
+template <class T> struct w_plain<const T> { typedef T type; };
+// A parameter: describe() writes its fields, from an offset on, and returns what follows them.
 template <class A> struct w_argument {
-  static constexpr unsigned bytes = sizeof(A);
-  static A get(const w_parameter& p) { return *(const A*)p.value; }
+  static constexpr unsigned bytes = sizeof(A), fields = 1;
+  static constexpr w_field_t* describe(w_field_t* f, unsigned parameter, unsigned offset)
+      { *f = {parameter, offset, bytes, w_pointer<A>::kind}; return f + 1; }
+  static A get(const w_given* f) { return *(const A*)f->value; }
 };
 template <class T> struct w_argument<w_global<T>> {
-  static constexpr unsigned bytes = 8;
-  static w_global<T> get(const w_parameter& p) { return {(T*)p.place, &p.region}; }
+  static constexpr unsigned bytes = 8, fields = 1;
+  static constexpr w_field_t* describe(w_field_t* f, unsigned parameter, unsigned offset)
+      { *f = {parameter, offset, bytes, w_pointer<w_global<T>>::kind}; return f + 1; }
+  static w_global<T> get(const w_given* f) { return {(T*)f->place, &f->region}; }
 };
+template <class A> struct w_argument<const A> : w_argument<A> {};
+// A table has the fields of each entry, and one for all begins (emit/prelude.cc).
+template <int n, class... T> struct w_table { const w_given* fields; };
+template <int n, class... T> struct w_argument<w_table<n, T...>> {
+  static constexpr unsigned entry = 8 * sizeof...(T), begins = (n + 1) * sizeof(unsigned);
+  static constexpr unsigned bytes = n * entry + (begins + 7) / 8 * 8, fields = n * sizeof...(T) + 1;
+  static constexpr w_field_t* describe(w_field_t* f, unsigned parameter, unsigned) {
+    unsigned at = 0;
+    for (int nest = 0; nest < n; ++nest) {
+      ((f = w_argument<T>::describe(f, parameter, at), at += 8), ...);
+    }
+    *f = {parameter, at, begins, w_is_value};
+    return f + 1;
+  }
+  static w_table<n, T...> get(const w_given* f) { return {f}; }
+};
+template <int k, class T, class... Rest> struct w_pick : w_pick<k - 1, Rest...> {};
+template <class T, class... Rest> struct w_pick<0, T, Rest...> { typedef w_argument<T> type; };
+template <int k, int n, class... T> static inline auto w_field(const w_table<n, T...>& table, int nest) {
+  typedef typename w_pick<k, T...>::type argument;
+  static_assert(argument::bytes == 8, "");
+  return argument::get(table.fields + nest * (int)sizeof...(T) + k);
+}
+template <int n, class... T> static inline unsigned w_begin(const w_table<n, T...>& table, int nest)
+    { return ((const unsigned*)table.fields[n * (int)sizeof...(T)].value)[nest]; }
 template <int... i> struct w_numbers {};
 template <int n, int... i> struct w_count : w_count<n - 1, n - 1, i...> {};
 template <int... i> struct w_count<0, i...> { typedef w_numbers<i...> type; };
-template <class T> struct w_plain { typedef T type; };
-template <class T> struct w_plain<const T> { typedef T type; };
+template <class... A> struct w_layout {
+  static constexpr unsigned count = (0 + ... + w_argument<A>::fields);
+  w_field_t fields[count + 1] = {};
+  unsigned first[sizeof...(A) + 1] = {};  // By parameter: its first field.
+  constexpr w_layout() {
+    w_field_t* f = fields;
+    unsigned parameter = 0;
+    ((first[parameter] = f - fields, f = w_argument<A>::describe(f, parameter++, 0)), ...);
+  }
+};
 template <auto f> struct w_entries;
 template <class... A, void (*f)(A...)> struct w_entries<f> {
-  static constexpr unsigned bytes[] = {w_argument<typename w_plain<A>::type>::bytes..., 0};
-  static constexpr w_kind kinds[] = {w_pointer<typename w_plain<A>::type>::kind..., w_is_value};
-  template <int... i> static void call(const w_parameter* p, w_numbers<i...>)
-      { f(w_argument<typename w_plain<A>::type>::get(p[i])...); }
-  static void run(const w_parameter* p) { call(p, typename w_count<sizeof...(A)>::type()); }
-  static constexpr w_entry entry = {sizeof...(A), bytes, kinds, run};
+  static constexpr unsigned bytes[] = {w_argument<A>::bytes..., 0};
+  static constexpr w_layout<A...> layout = {};
+  template <int... i> static void call(const w_given* v, w_numbers<i...>)
+      { f(w_argument<A>::get(v + layout.first[i])...); }
+  static void run(const w_given* v) { call(v, typename w_count<sizeof...(A)>::type()); }
+  static constexpr w_entry entry = {sizeof...(A), bytes, layout.count, layout.fields, run};
 };
 #line 1 "kernels.cu"
 )";
@@ -556,7 +306,7 @@ bool IsName(char c) {
 
 }  // namespace
 
-const char* KernelHeader() { return kHeader; }
+std::string KernelHeader() { return std::string(kHeader) + TileHeader() + kEntries; }
 
 std::vector<std::string> KernelNames(const std::string& text) {
   const std::string mark = "\nW_KERNEL(";

@@ -11,7 +11,7 @@ namespace weft::cuda::emulate {
 // Declares what CUDA declares by itself, and the emulation's versions of what the prelude of
 // backends/cuda/emit leaves to it: pointers that check their ranges, shared memory that reports
 // reads of what was not written and accesses that no barrier separates.
-const char* KernelHeader();
+std::string KernelHeader();
 
 // Names of the kernels in the text: W_KERNEL(threads) NAME(...).
 std::vector<std::string> KernelNames(const std::string& text);

@@ -133,5 +133,75 @@ TEST_F(CudaHazards, AccessesOfSeveralThreadsToGlobalMemory) {
   EXPECT_EQ(Report("w_store(out, t, 1.f); __syncthreads(); w_load(out, 63 - t);", 1), "");
 }
 
+// Runs `body` as a kernel of two blocks with 64 threads, each of which has an entry of a table of
+// `size`: `in` and `out` are those of the entry `nest`.
+class CudaTableHazards : public CudaHazards {
+ protected:
+  std::string ReportOfTable(const std::string& body, int size = 8) {
+    const std::string text = absl::StrCat(
+        Prelude(), "\nW_KERNEL(64) probe(const w_table<", size,
+        ", W_IN(f32), W_OUT(f32)> table) {\nconst int t = threadIdx.x, nest = w_nest(table);\n",
+        "W_IN(f32) in = w_field<0>(table, nest);\nW_OUT(f32) out = w_field<1>(table, nest);\n",
+        body, "\n}\n");
+    ModuleLoader loader(*device_);
+    const auto modules = loader.Load({text});
+    EXPECT_TRUE(modules.ok()) << modules.status();
+    const auto function = (*modules)[0]->Find("probe");
+    EXPECT_TRUE(function.ok()) << function.status();
+    constexpr int64_t kBytes = kElements * 4;
+    const std::vector<float> values(kElements, 1);
+    std::vector<std::unique_ptr<DeviceMemory>> memory;
+    std::vector<OperandRange> ranges;
+    std::vector<uint64_t> words;
+    for (int i = 0; i < 4; ++i) {
+      memory.push_back(*device_->Allocate(kBytes, profiler::MemoryCategory::kTemporary));
+      if (i % 2 == 0) {
+        EXPECT_TRUE(device_->CopyIn(memory[i]->data(), values.data(), kBytes).ok());
+      }
+      words.push_back(reinterpret_cast<uint64_t>(memory[i]->data()));
+      ranges.push_back({words[i], kBytes, i % 2 != 0});
+    }
+    words.resize(2 * size);
+    // The second nest begins at block 1; both end at 2.
+    std::vector<uint32_t> begins(size + 2, 2);
+    begins[0] = 0;
+    begins[1] = 1;
+    for (int i = 0; i <= size; i += 2) words.push_back(begins[i] | uint64_t{begins[i + 1]} << 32);
+    void* parameters[] = {words.data()};
+    absl::Status status =
+        device_->Launch(*function, {2, 64, 0}, absl::MakeSpan(parameters), ranges, "probe");
+    if (status.ok()) status = device_->Wait();
+    Emulated().emulation.reset();
+    return std::string(status.message());
+  }
+};
+
+TEST_F(CudaTableHazards, NoneInAKernelThatIsRight) {
+  EXPECT_EQ(ReportOfTable("w_store(out, t, w_load(in, t));"), "");
+}
+
+TEST_F(CudaTableHazards, AccessesOutsideOfAnOperandOfANest) {
+  EXPECT_THAT(ReportOfTable("w_store(out, t, w_load(in, t + nest));"),
+              HasSubstr("an access outside of the memory of pointer 2, element 64"));
+  EXPECT_THAT(ReportOfTable("w_store(out, t + 1 - nest, 0.f);"),
+              HasSubstr("an access outside of the memory of pointer 1, element 64"));
+  // There is no third nest.
+  EXPECT_THAT(ReportOfTable("w_load(w_field<0>(table, 2), t);"),
+              HasSubstr("an access outside of the memory of pointer 4"));
+}
+
+TEST_F(CudaTableHazards, NestsWithoutOrder) {
+  EXPECT_THAT(ReportOfTable("w_store(w_field<1>(table, 0), t, 1.f);"),
+              HasSubstr("no order between two writes of the memory of pointer 1"));
+  EXPECT_THAT(ReportOfTable("w_load(w_field<1>(table, 1 - nest), t);"),
+              HasSubstr("a read of what was not written in the memory of pointer"));
+}
+
+// 4,096 bytes are the most that all GPUs take.
+TEST_F(CudaTableHazards, ParametersOfTooManyBytes) {
+  EXPECT_EQ(ReportOfTable("w_store(out, t, w_load(in, t));", 204), "");
+  EXPECT_THAT(ReportOfTable("w_store(out, t, w_load(in, t));", 205), HasSubstr("cuLaunchKernel"));
+}
+
 }  // namespace
 }  // namespace weft::cuda

@@ -367,6 +367,48 @@ TEST_F(CudaNvrtc, CompilesReductions) {
     })");
 }
 
+// Functions with tables of arguments, which are read where they are: no thread copies a table.
+TEST_F(CudaNvrtc, CompilesTablesOfNests) {
+  const auto module = Parse(R"(
+    func @main(%a: f32[s0, s1], %b: f32[s2, s3], %h: bf16[s0], %g: bf16[s3], %k: i64[s2])
+        -> (f32[s0, s1], f32[s2, s3], bf16[s0], bf16[s3], f32[s0, s1], f32[s2, s3], f32[s0], f32[s2],
+            f32[s1], f32[s3], f32[s2, s1], f32[s2, s3])
+        where 1 <= s0, 1 <= s1, 1 <= s2, 1 <= s3 {
+      %0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11 = fused(%a, %b, %h, %g, %k, kind="horizontal") {
+        body(%a: f32[s0, s1], %b: f32[s2, s3], %h: bf16[s0], %g: bf16[s3], %k: i64[s2]) {
+          %0 = exp(%a)
+          %1 = exp(%b)
+          %2 = exp(%h)
+          %3 = exp(%g)
+          %4 = softmax(%a, dim=-1)
+          %5 = softmax(%b, dim=-1)
+          %6 = sum(%a, dim=[1])
+          %7 = sum(%b, dim=[1])
+          %8 = sum(%a, dim=[0])
+          %9 = sum(%b, dim=[0])
+          %10 = index_select(%a, %k, dim=0)
+          %11 = index_select(%b, %k, dim=0)
+          return %0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11
+        }
+      }
+      return %0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11
+    })");
+  const auto plan = Lower(*module->main(), CudaTarget());
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  ASSERT_EQ(plan->kernels.size(), 1u);
+  const auto unit = EmitCuda({&plan->kernels[0]});
+  ASSERT_TRUE(unit.ok()) << unit.status();
+  for (const CudaNest& nest : unit->kernels[0].nests) EXPECT_GT(nest.function.table, 0);
+  ExpectCompiles(unit->text, CountKernels(unit->text));
+  for (const char* arch : archs_) {
+    std::string log;
+    ASSERT_TRUE(CompileCubin(*nvrtc_, unit->text, arch, &log).ok());
+    for (const KernelFacts& kernel : ReadKernelFacts(log)) {
+      EXPECT_EQ(kernel.stack_bytes, 0) << arch << " " << kernel.name;
+    }
+  }
+}
+
 // Kernels of the functions in all golden files, before and after their passes. Equal functions are
 // compiled once.
 TEST_F(CudaNvrtc, CompilesKernelsOfGoldens) {

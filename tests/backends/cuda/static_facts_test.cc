@@ -18,7 +18,10 @@
 namespace weft::cuda {
 namespace {
 
+using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::MatchesRegex;
+using testing::Not;
 
 // A kernel of one launch, a matmul, and a reduction that is split into two launches.
 constexpr char kProgram[] = R"(
@@ -53,6 +56,30 @@ TEST(StaticFacts, HasALineForEachLaunch) {
   EXPECT_THAT(lines[0], HasSubstr("code for H200 (sm_90) for s0=2"));
   EXPECT_THAT(lines[2], HasSubstr("unknown code"));
   EXPECT_THAT(testing::PrintToString(lines), HasSubstr("matmul"));
+}
+
+// Two functions, one of which three nests share.
+TEST(StaticFacts, TellsTheNestsOfALaunch) {
+  const auto module = Parse(R"(
+    func @main(%x: f32[64], %y: f32[1024], %z: f32[40], %i: i64[8])
+        -> (f32[64], f32[1024], f32[40], i64[8]) {
+      %0, %1, %2, %3 = fused(%x, %y, %z, %i, kind="horizontal") {
+        body(%x: f32[64], %y: f32[1024], %z: f32[40], %i: i64[8]) {
+          %0 = exp(%x)
+          %1 = exp(%y)
+          %2 = exp(%z)
+          %3 = neg(%i)
+          return %0, %1, %2, %3
+        }
+      }
+      return %0, %1, %2, %3
+    })");
+  const auto lines = LinesOf(MakePlan(*module), Emulated().nvrtc, "H200");
+  ASSERT_EQ(lines.size(), 4u);
+  const std::string first = lines[2].substr(0, lines[2].find("unknown"));
+  EXPECT_THAT(std::vector<std::string>(absl::StrSplit(first, ' ', absl::SkipEmpty())),
+              ElementsAre("//", "0", MatchesRegex("weft_nest[0-9]\\[3\\]"), "3", "256"));
+  EXPECT_THAT(lines[3], Not(HasSubstr("[")));
 }
 
 TEST(StaticFacts, KnowsItsModels) {
