@@ -34,14 +34,17 @@ bool PlanRunner::HasPlace(const RunView& view, const Assignment& a) const {
 }
 
 // True for a tensor on the device that may be the same one in every run: an input, or an output
-// that may be stored in an input's memory. Other outputs have new memory in every run.
+// that may be stored in an input's memory or has memory of the caller. Other outputs have new
+// memory in every run.
 bool PlanRunner::IsOnDevice(int b, const Assignment& a) const {
   const Buffer& buffer = plan_.buffers[b];
   if (buffer.kind == BufferKind::kInput) return a.on_device[buffer.index];
-  return buffer.kind == BufferKind::kOutput && a.keeps_outputs && buffer.donor >= 0;
+  if (buffer.kind != BufferKind::kOutput || !a.keeps_outputs) return false;
+  const auto output = static_cast<size_t>(buffer.index);
+  return buffer.donor >= 0 || (output < a.bound.size() && a.bound[output]);
 }
 
-void PlanRunner::FindMoved(Assignment* a) const {
+absl::Status PlanRunner::FindMoved(Assignment* a) {
   bool moved = false;
   for (size_t b = 0; b < base_.size(); ++b) {
     if (a->moved[b] || !IsOnDevice(static_cast<int>(b), *a)) continue;
@@ -50,10 +53,19 @@ void PlanRunner::FindMoved(Assignment* a) const {
     a->addresses[b] = base_[b];
     moved |= a->moved[b];
   }
-  if (!moved) return;
+  if (!moved) return absl::OkStatus();
+  if (!a->segments.empty()) WEFT_RETURN_IF_ERROR(WaitForFormer());
   a->segments.clear();
   a->runs = 0;
   FindSegments(a);
+  return absl::OkStatus();
+}
+
+// The run before may not be done with recordings that are given up.
+absl::Status PlanRunner::WaitForFormer() {
+  if (!former_pending_) return absl::OkStatus();
+  former_pending_ = false;
+  return runtime_.device.Wait();
 }
 
 void PlanRunner::FindSegments(Assignment* a) const {
@@ -81,22 +93,25 @@ void PlanRunner::FindSegments(Assignment* a) const {
   }
 }
 
-void PlanRunner::BeginRecorded() {
+absl::Status PlanRunner::BeginRecorded() {
   next_segment_ = 0;
   Assignment& a = *current_;
   replays_ = false;
-  if (a.keeps_outputs && runtime_.device.records()) FindMoved(&a);
+  if (a.keeps_outputs && runtime_.device.records() && !nested_) {
+    WEFT_RETURN_IF_ERROR(FindMoved(&a));
+  }
   if (a.segments.empty() || runtime_.observer != nullptr || runtime_.guard != nullptr ||
       runtime_.device.is_traced() || profiler::IsRecording(profiler::Activity::kCpuOp)) {
-    return;
+    return absl::OkStatus();
   }
   replays_ = ++a.runs > 1;
-  if (!replays_) return;
+  if (!replays_) return absl::OkStatus();
   const auto known = std::find(recorded_.begin(), recorded_.end(), &a);
   if (known != recorded_.end()) {
     std::rotate(known, known + 1, recorded_.end());
-    return;
+    return absl::OkStatus();
   }
+  WEFT_RETURN_IF_ERROR(WaitForFormer());
   spare_.clear();
   if (recorded_.size() >= PlanRuntime::kMaxRecorded) {
     Assignment& oldest = *recorded_.front();
@@ -105,6 +120,7 @@ void PlanRunner::BeginRecorded() {
     for (Segment& segment : oldest.segments) spare_.push_back(std::move(segment.recording));
   }
   recorded_.push_back(&a);
+  return absl::OkStatus();
 }
 
 PlanRunner::Segment* PlanRunner::SegmentAt(size_t step) {
@@ -128,6 +144,7 @@ PlanRunner::Segment* PlanRunner::SegmentAt(size_t step) {
 }
 
 absl::Status PlanRunner::Record(Segment& segment) {
+  WEFT_RETURN_IF_ERROR(WaitForFormer());
   std::unique_ptr<Recording> reuse = std::move(segment.recording);
   if (reuse == nullptr && next_segment_ < spare_.size()) reuse = std::move(spare_[next_segment_]);
   WEFT_RETURN_IF_ERROR(runtime_.device.BeginRecording());
