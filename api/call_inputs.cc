@@ -6,8 +6,10 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "backends/runtime/device_tensor.h"
 #include "backends/runtime/host_memory.h"
 #include "base/host_buffer.h"
+#include "base/status_macros.h"
 #include "graph/ir/constant_store.h"
 #include "graph/ir/graph.h"
 #include "graph/ir/module.h"
@@ -34,17 +36,13 @@ Extent ExtentOf(const HostTensor& tensor, int input) {
   return extent;
 }
 
-}  // namespace
+Extent ExtentOf(const DeviceTensor& tensor, int input) {
+  const auto* const begin = reinterpret_cast<const uint8_t*>(tensor.device_address());
+  return {begin, begin + tensor.bytes(), input};
+}
 
-absl::Status CheckApart(const Graph& graph, absl::Span<const HostTensor> inputs,
-                        const std::vector<bool>& written) {
-  std::vector<Extent> extents;
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    if (!inputs[i].valid() || inputs[i].numel() == 0) continue;
-    const auto& buffer = inputs[i].buffer();
-    if (buffer.use_count() == 1 && IsOwned(*buffer)) continue;
-    extents.push_back(ExtentOf(inputs[i], static_cast<int>(i)));
-  }
+absl::Status CheckExtents(const Graph& graph, std::vector<Extent> extents,
+                          const std::vector<bool>& written) {
   std::sort(extents.begin(), extents.end(), [](const Extent& a, const Extent& b) {
     return a.begin != b.begin ? a.begin < b.begin : a.input < b.input;
   });
@@ -68,9 +66,42 @@ absl::Status CheckApart(const Graph& graph, absl::Span<const HostTensor> inputs,
   return absl::OkStatus();
 }
 
+}  // namespace
+
+absl::Status CheckApart(const Graph& graph, absl::Span<const HostTensor> inputs,
+                        const std::vector<bool>& written) {
+  std::vector<Extent> extents;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (!inputs[i].valid() || inputs[i].numel() == 0) continue;
+    const auto& buffer = inputs[i].buffer();
+    if (buffer.use_count() == 1 && IsOwned(*buffer)) continue;
+    extents.push_back(ExtentOf(inputs[i], static_cast<int>(i)));
+  }
+  return CheckExtents(graph, std::move(extents), written);
+}
+
+absl::Status CheckApart(const Graph& graph, absl::Span<const DeviceTensor> inputs,
+                        const std::vector<bool>& written) {
+  std::vector<HostTensor> hosts;
+  std::vector<Extent> extents;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    hosts.push_back(inputs[i].host());
+    if (inputs[i].on_host() || inputs[i].numel() == 0) continue;
+    extents.push_back(ExtentOf(inputs[i], static_cast<int>(i)));
+  }
+  WEFT_RETURN_IF_ERROR(CheckExtents(graph, std::move(extents), written));
+  return CheckApart(graph, hosts, written);
+}
+
 std::vector<bool> AreValid(absl::Span<const HostTensor> tensors) {
   std::vector<bool> valid;
   for (const HostTensor& tensor : tensors) valid.push_back(tensor.valid());
+  return valid;
+}
+
+std::vector<bool> AreValid(absl::Span<const DeviceTensor> tensors) {
+  std::vector<bool> valid;
+  for (const DeviceTensor& tensor : tensors) valid.push_back(tensor.valid());
   return valid;
 }
 

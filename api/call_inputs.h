@@ -13,6 +13,7 @@
 
 namespace weft {
 
+class DeviceTensor;
 class Graph;
 class HostTensor;
 
@@ -29,8 +30,13 @@ absl::StatusOr<std::vector<HostTensor>> OrderInputs(
 absl::Status CheckApart(const Graph& graph, absl::Span<const HostTensor> inputs,
                         const std::vector<bool>& written);
 
+// The same for tensors in the memory of the host and of a device.
+absl::Status CheckApart(const Graph& graph, absl::Span<const DeviceTensor> inputs,
+                        const std::vector<bool>& written);
+
 // For each tensor, whether it is valid.
 std::vector<bool> AreValid(absl::Span<const HostTensor> tensors);
+std::vector<bool> AreValid(absl::Span<const DeviceTensor> tensors);
 
 // Initial values by input; empty for inputs without one.
 std::vector<HostTensor> InitialState(const Graph& graph);

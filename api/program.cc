@@ -7,8 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "api/backends.h"
 #include "api/call_inputs.h"
-#include "api/dynamic/variant_cache.h"
-#include "api/session.h"
+#include "api/program/impl.h"
 #include "base/status_macros.h"
 #include "graph/ir/constant_store.h"
 #include "graph/ir/graph.h"
@@ -17,64 +16,19 @@
 
 namespace weft {
 
-// State by input, and calls.
-class Program::Impl {
- public:
-  Impl(std::unique_ptr<Module> model, ProgramOptions options)
-      : model_(std::move(model)),
-        cache_(*model_, std::move(options)),
-        state_(InitialState(main())),
-        writes_state_(MayWriteState()) {}
-
-  absl::Status Check() { return cache_.Check(); }
-  const Module& module() const { return *model_; }
-  const Graph& main() const { return *model_->main(); }
-  ProgramExplanation Explain() const { return cache_.Explain(); }
-
-  // Returns new values of inputs in `written`, except those that are state.
-  absl::StatusOr<std::vector<HostTensor>> Run(absl::Span<const HostTensor> given,
-                                              std::vector<HostTensor>* written);
-  absl::StatusOr<std::vector<HostTensor>> FunctionalCall(
-      std::map<std::string, HostTensor>* tensors, const std::map<std::string, HostTensor>& inputs);
-  absl::StatusOr<std::vector<HostTensor>> Order(
-      const std::map<std::string, HostTensor>& inputs) const;
-
-  std::optional<HostTensor> state(absl::string_view name) const;
-  absl::Status SetStates(const std::map<std::string, HostTensor>& tensors);
-  std::vector<std::string> state_names() const;
-
- private:
-  bool MayWriteState() const;
-  const std::string& StateName(int input) const;
-  absl::StatusOr<std::vector<int>> Find(absl::string_view name) const ABSL_LOCKS_EXCLUDED(mu_);
-  absl::StatusOr<std::vector<HostTensor>> Fill(absl::Span<const HostTensor> given) const
-      ABSL_LOCKS_EXCLUDED(mu_);
-  absl::StatusOr<std::vector<HostTensor>> Call(absl::Span<const HostTensor> given,
-                                               std::vector<HostTensor>* written);
-  absl::Status PutTogether(const std::map<std::string, HostTensor>& tensors,
-                           std::vector<HostTensor>* given, std::vector<std::string>* names) const;
-
-  const std::unique_ptr<Module> model_;
-  VariantCache cache_;
-  absl::Mutex run_mu_;  // Held by calls that may write the state, and by writers of it.
-  mutable absl::Mutex mu_;
-  std::vector<HostTensor> state_ ABSL_GUARDED_BY(mu_);
-  const bool writes_state_;
-};
-
-bool Program::Impl::MayWriteState() const {
+bool ProgramImpl::MayWriteState() const {
   for (int input : main().write_backs()) {
     if (main().input_info(input).initial >= 0) return true;
   }
   return model_->HasWrites();
 }
 
-const std::string& Program::Impl::StateName(int input) const {
+const std::string& ProgramImpl::StateName(int input) const {
   const InputInfo& info = main().input_info(input);
   return info.param.empty() ? info.name : info.param;
 }
 
-std::vector<std::string> Program::Impl::state_names() const {
+std::vector<std::string> ProgramImpl::state_names() const {
   std::vector<std::string> names;
   for (int i = 0; i < main().num_inputs(); ++i) {
     if (main().input_info(i).initial >= 0) names.push_back(StateName(i));
@@ -82,7 +36,7 @@ std::vector<std::string> Program::Impl::state_names() const {
   return names;
 }
 
-absl::StatusOr<std::vector<int>> Program::Impl::Find(absl::string_view name) const {
+absl::StatusOr<std::vector<int>> ProgramImpl::Find(absl::string_view name) const {
   std::vector<int> found;
   {
     absl::MutexLock lock(&mu_);
@@ -99,36 +53,45 @@ absl::StatusOr<std::vector<int>> Program::Impl::Find(absl::string_view name) con
                                           NearNames(name, state_names())));
 }
 
-std::optional<HostTensor> Program::Impl::state(absl::string_view name) const {
+std::optional<HostTensor> ProgramImpl::state(absl::string_view name) {
+  std::optional<absl::MutexLock> in_turn;
+  if (!TakeTurn(&in_turn).ok()) return std::nullopt;
   absl::MutexLock lock(&mu_);
   const std::vector<int> found = FindState(main(), state_, name);
   if (found.empty()) return std::nullopt;
   return state_[found[0]];
 }
 
-absl::Status Program::Impl::SetStates(const std::map<std::string, HostTensor>& tensors) {
+absl::Status ProgramImpl::SetStates(const std::map<std::string, HostTensor>& tensors) {
   std::vector<HostTensor> given(main().num_inputs());
   std::vector<std::string> names(given.size());
   WEFT_RETURN_IF_ERROR(PutTogether(tensors, &given, &names));
   // A run that writes state would put back what it read before.
   std::optional<absl::MutexLock> in_turn;
   if (writes_state_) in_turn.emplace(&run_mu_);
-  absl::MutexLock lock(&mu_);
-  for (size_t i = 0; i < given.size(); ++i) {
-    if (given[i].valid()) state_[i] = std::move(given[i]);
+  std::vector<DeviceTensor> dropped;
+  {
+    absl::MutexLock lock(&mu_);
+    for (size_t i = 0; i < given.size(); ++i) {
+      if (!given[i].valid()) continue;
+      state_[i] = std::move(given[i]);
+      dropped.push_back(std::exchange(device_state_[i], DeviceTensor()));
+      device_is_newer_[i] = false;
+    }
   }
+  Release(std::move(dropped));
   return absl::OkStatus();
 }
 
 // --- Calls ---------------------------------------------------------------------------
 
-absl::StatusOr<std::vector<HostTensor>> Program::Impl::Order(
+absl::StatusOr<std::vector<HostTensor>> ProgramImpl::Order(
     const std::map<std::string, HostTensor>& inputs) const {
   absl::MutexLock lock(&mu_);
   return OrderInputs(main(), state_, inputs);
 }
 
-absl::StatusOr<std::vector<HostTensor>> Program::Impl::Fill(
+absl::StatusOr<std::vector<HostTensor>> ProgramImpl::Fill(
     absl::Span<const HostTensor> given) const {
   std::vector<HostTensor> inputs(given.begin(), given.end());
   if (static_cast<int>(inputs.size()) != main().num_inputs()) {
@@ -144,34 +107,43 @@ absl::StatusOr<std::vector<HostTensor>> Program::Impl::Fill(
   return inputs;
 }
 
-absl::StatusOr<std::vector<HostTensor>> Program::Impl::Call(absl::Span<const HostTensor> given,
-                                                            std::vector<HostTensor>* written) {
+// `inputs`: those that were given, and state.
+absl::StatusOr<std::vector<HostTensor>> ProgramImpl::Call(absl::Span<const HostTensor> given,
+                                                          absl::Span<const HostTensor> inputs,
+                                                          std::vector<HostTensor>* written) {
   const profiler::Scope scope(profiler::Activity::kCpuOp, "program.run");
-  WEFT_ASSIGN_OR_RETURN(const std::vector<HostTensor> inputs, Fill(given));
   WEFT_ASSIGN_OR_RETURN(const VariantCache::Found found, cache_.Get(inputs));
   WEFT_ASSIGN_OR_RETURN(std::vector<HostTensor> outputs, found.Run(inputs, written));
   WEFT_RETURN_IF_ERROR(CheckApart(main(), given, AreValid(*written)));
   return outputs;
 }
 
-absl::StatusOr<std::vector<HostTensor>> Program::Impl::Run(absl::Span<const HostTensor> given,
-                                                           std::vector<HostTensor>* written) {
+absl::StatusOr<std::vector<HostTensor>> ProgramImpl::Run(absl::Span<const HostTensor> given,
+                                                         std::vector<HostTensor>* written) {
   std::optional<absl::MutexLock> in_turn;
   if (writes_state_) in_turn.emplace(&run_mu_);
-  WEFT_ASSIGN_OR_RETURN(std::vector<HostTensor> outputs, Call(given, written));
-  absl::MutexLock lock(&mu_);
-  for (size_t i = 0; i < given.size(); ++i) {
-    if (given[i].valid() || !(*written)[i].valid()) continue;
-    state_[i] = std::move((*written)[i]);
-    (*written)[i] = HostTensor();
+  if (writes_on_device_) WEFT_RETURN_IF_ERROR(FetchState());
+  WEFT_ASSIGN_OR_RETURN(const std::vector<HostTensor> inputs, Fill(given));
+  WEFT_ASSIGN_OR_RETURN(std::vector<HostTensor> outputs, Call(given, inputs, written));
+  std::vector<DeviceTensor> dropped;
+  {
+    absl::MutexLock lock(&mu_);
+    for (size_t i = 0; i < given.size(); ++i) {
+      if (given[i].valid() || !(*written)[i].valid()) continue;
+      state_[i] = std::move((*written)[i]);
+      (*written)[i] = HostTensor();
+      if (!device_state_[i].valid()) continue;
+      dropped.push_back(std::exchange(device_state_[i], DeviceTensor()));
+    }
   }
+  Release(std::move(dropped));
   return outputs;
 }
 
 // Sets the tensors among the inputs; `names` is by input.
-absl::Status Program::Impl::PutTogether(const std::map<std::string, HostTensor>& tensors,
-                                        std::vector<HostTensor>* given,
-                                        std::vector<std::string>* names) const {
+absl::Status ProgramImpl::PutTogether(const std::map<std::string, HostTensor>& tensors,
+                                      std::vector<HostTensor>* given,
+                                      std::vector<std::string>* names) const {
   for (const auto& [name, tensor] : tensors) {
     WEFT_ASSIGN_OR_RETURN(const std::vector<int> found, Find(name));
     for (int i : found) {
@@ -186,13 +158,19 @@ absl::Status Program::Impl::PutTogether(const std::map<std::string, HostTensor>&
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<HostTensor>> Program::Impl::FunctionalCall(
+absl::StatusOr<std::vector<HostTensor>> ProgramImpl::FunctionalCall(
     std::map<std::string, HostTensor>* tensors, const std::map<std::string, HostTensor>& inputs) {
   WEFT_ASSIGN_OR_RETURN(std::vector<HostTensor> given, Order(inputs));
   std::vector<std::string> names(given.size());
   WEFT_RETURN_IF_ERROR(PutTogether(*tensors, &given, &names));
   std::vector<HostTensor> written;
-  WEFT_ASSIGN_OR_RETURN(std::vector<HostTensor> outputs, Call(given, &written));
+  std::vector<HostTensor> filled;
+  {
+    std::optional<absl::MutexLock> in_turn;
+    WEFT_RETURN_IF_ERROR(TakeTurn(&in_turn));
+    WEFT_ASSIGN_OR_RETURN(filled, Fill(given));
+  }
+  WEFT_ASSIGN_OR_RETURN(std::vector<HostTensor> outputs, Call(given, filled, &written));
   for (size_t i = 0; i < written.size(); ++i) {
     const int input = static_cast<int>(i);
     if (!written[i].valid() || main().input_info(input).initial < 0) continue;
@@ -203,7 +181,7 @@ absl::StatusOr<std::vector<HostTensor>> Program::Impl::FunctionalCall(
 
 // --- Program -------------------------------------------------------------------------
 
-Program::Program(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Program::Program(std::unique_ptr<ProgramImpl> impl) : impl_(std::move(impl)) {}
 Program::Program(Program&&) noexcept = default;
 Program& Program::operator=(Program&&) noexcept = default;
 Program::~Program() = default;
@@ -224,7 +202,7 @@ absl::StatusOr<Program> Program::Create(std::unique_ptr<Module> model, ProgramOp
           .status());
   // Assumptions of nodes on sizes become constraints of the program.
   WEFT_RETURN_IF_ERROR(AssumeSizesOfNodes(*model).status());
-  auto impl = std::make_unique<Impl>(std::move(model), std::move(options));
+  auto impl = std::make_unique<ProgramImpl>(std::move(model), *backend, std::move(options));
   WEFT_RETURN_IF_ERROR(impl->Check());
   return Program(std::move(impl));
 }

@@ -33,12 +33,16 @@
 #include "absl/types/span.h"
 #include "api/dynamic/explain.h"
 #include "api/program_options.h"
+#include "backends/backend.h"
+#include "backends/runtime/device_run.h"
+#include "backends/runtime/device_tensor.h"
 #include "graph/ir/module.h"
 #include "graph/tensor/tensor.h"
 
 namespace weft {
 
 class Graph;
+class ProgramImpl;
 
 class Program {
  public:
@@ -64,6 +68,34 @@ class Program {
   absl::StatusOr<std::vector<HostTensor>> Run(const std::map<std::string, HostTensor>& inputs);
   absl::StatusOr<std::vector<HostTensor>> Run(std::map<std::string, HostTensor>* inputs);
 
+  // Runs whose tensors stay in the memory of the target's device, as Session::RunOnDevice: inputs
+  // may lie there or on the host, which is copied, and all outputs stay there, but for integers
+  // that are sizes. State that a run writes stays there, too, and is updated in place where the
+  // plan allows that; state(), Run() and FunctionalCall() see its newest value, for which they take
+  // turns with such runs. On a target that works in the host's memory all tensors are of the host.
+  //
+  // `options` order the run behind work of the caller's stream, and that behind the run
+  // (device_run.h). A run on another stream than the one before waits for that if runs write state.
+  // A stream outlives the tensors of its runs; for state it lives until Synchronize().
+  absl::StatusOr<std::vector<DeviceTensor>> RunOnDevice(absl::Span<const DeviceTensor> inputs,
+                                                        const DeviceRunOptions& options = {});
+  absl::StatusOr<std::vector<DeviceTensor>> RunOnDevice(std::initializer_list<DeviceTensor> inputs,
+                                                        const DeviceRunOptions& options = {}) {
+    return RunOnDevice(absl::MakeConstSpan(inputs.begin(), inputs.size()), options);
+  }
+  absl::StatusOr<std::vector<DeviceTensor>> RunOnDevice(std::vector<DeviceTensor>* inputs,
+                                                        const DeviceRunOptions& options = {});
+  absl::StatusOr<std::vector<DeviceTensor>> RunOnDevice(
+      const std::map<std::string, DeviceTensor>& inputs, const DeviceRunOptions& options = {});
+  // The memory of the target's device (backends/backend.h), which takes tensors of the caller; null
+  // if the target works in the host's memory, or each variant in memory of its own.
+  absl::StatusOr<std::shared_ptr<DeviceSpace>> device();
+  // A copy on the host, behind all runs so far.
+  absl::StatusOr<HostTensor> ToHost(const DeviceTensor& tensor);
+  // Waits for all runs so far; returns the first error of those that returned before they were
+  // done.
+  absl::Status Synchronize();
+
   // A call with other tensors for the named parameters and buffers (the model's name, or the
   // input's), as torch.func.functional_call. Nothing is recompiled, except for parameters that are
   // constants of the code (above), and the state of the program does not change. With a pointer,
@@ -76,7 +108,8 @@ class Program {
   absl::StatusOr<std::vector<HostTensor>> FunctionalCall(
       std::map<std::string, HostTensor>* tensors, const std::map<std::string, HostTensor>& inputs);
 
-  // The state of the parameter, buffer or input with that name.
+  // The state of the parameter, buffer or input with that name; nullopt if there is none, or if it
+  // cannot be copied from the device.
   std::optional<HostTensor> state(absl::string_view name) const;
   // Errors are those of FunctionalCall; after one nothing has changed.
   absl::Status SetState(absl::string_view name, HostTensor tensor);
@@ -88,9 +121,8 @@ class Program {
   ProgramExplanation Explain() const;
 
  private:
-  class Impl;
-  explicit Program(std::unique_ptr<Impl> impl);
-  std::unique_ptr<Impl> impl_;
+  explicit Program(std::unique_ptr<ProgramImpl> impl);
+  std::unique_ptr<ProgramImpl> impl_;
 };
 
 }  // namespace weft

@@ -28,6 +28,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "backends/backend.h"
+#include "backends/runtime/device_run.h"
 #include "backends/runtime/device_tensor.h"
 #include "graph/ir/module.h"
 #include "graph/tensor/tensor.h"
@@ -79,12 +80,29 @@ class Session {
   // The overload with a pointer returns new values of written inputs in the caller's tensors. The
   // new value of a tensor on a device is stored in place if the plan allows it and no other tensor
   // uses its memory.
-  absl::StatusOr<std::vector<DeviceTensor>> RunOnDevice(absl::Span<const DeviceTensor> inputs);
-  absl::StatusOr<std::vector<DeviceTensor>> RunOnDevice(std::vector<DeviceTensor>* inputs);
+  //
+  // `options` order the run with work of the caller, and give memory for outputs (device_run.h). On
+  // a target that works in the host's memory they are InvalidArgument if there are any.
+  absl::StatusOr<std::vector<DeviceTensor>> RunOnDevice(absl::Span<const DeviceTensor> inputs,
+                                                        const DeviceRunOptions& options = {});
+  absl::StatusOr<std::vector<DeviceTensor>> RunOnDevice(std::vector<DeviceTensor>* inputs,
+                                                        const DeviceRunOptions& options = {});
+  // As RunStateless. Inputs marked in `donated`, which may be empty, may be overwritten.
+  absl::StatusOr<std::vector<DeviceTensor>> RunStatelessOnDevice(
+      absl::Span<const DeviceTensor> inputs, const std::vector<bool>& donated,
+      const DeviceRunOptions& options, std::vector<DeviceTensor>* written) const;
+  // Waits for the runs so far, and returns the first error of those that returned before they were
+  // done. Thread-safe.
+  absl::Status Synchronize() const;
   // Copies between the host and the device. Tensors on a device belong to it, and not to the
   // session: they may outlive it, and sessions of one device share them.
   absl::StatusOr<DeviceTensor> ToDevice(const HostTensor& tensor) const;
   absl::StatusOr<HostTensor> ToHost(const DeviceTensor& tensor) const;
+
+  // True if the target's device has memory of its own.
+  bool has_device_memory() const { return executable_->has_device_memory(); }
+  // DeviceTensor::memory_space() of its tensors; null without such memory.
+  const void* memory_space() const { return executable_->memory_space(); }
 
   // Waits until kernels are compiled, if the options ask for that; returns the error if it failed
   // and the interpreter runs instead.
@@ -118,13 +136,15 @@ class Session {
   // --- State on the device (session_device.cc) -------------------------------------------
   // As RunOrdered: on any target, on one with a device's memory, and on one without.
   absl::StatusOr<std::vector<DeviceTensor>> RunTensors(std::vector<DeviceTensor>* inputs,
-                                                       bool donate,
+                                                       bool donate, const DeviceRunOptions& options,
                                                        std::vector<DeviceTensor>* written);
   absl::StatusOr<std::vector<DeviceTensor>> RunInDeviceMemory(std::vector<DeviceTensor>* inputs,
                                                               bool donate,
+                                                              const DeviceRunOptions& options,
                                                               std::vector<DeviceTensor>* written);
   absl::StatusOr<std::vector<DeviceTensor>> RunInHostMemory(std::vector<DeviceTensor>* inputs,
                                                             bool donate,
+                                                            const DeviceRunOptions& options,
                                                             std::vector<DeviceTensor>* written);
   // As FillIn, with state on the device. If it fails, the inputs are unchanged.
   absl::StatusOr<std::vector<int>> FillInOnDevice(const std::vector<bool>& lent,

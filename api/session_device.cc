@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "api/call_inputs.h"
 #include "api/session.h"
@@ -14,23 +13,27 @@
 namespace weft {
 namespace {
 
-// As CheckApart for tensors of a host: an error if a tensor that is written shares memory with
-// another one.
-absl::Status CheckApartOnDevice(const Graph& graph, absl::Span<const DeviceTensor> inputs,
-                                const std::vector<bool>& writes) {
-  std::vector<HostTensor> hosts;
-  absl::flat_hash_map<const DeviceMemory*, int> first;
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    hosts.push_back(inputs[i].host());
-    if (inputs[i].on_host()) continue;
-    const auto [other, is_new] = first.emplace(inputs[i].memory().get(), static_cast<int>(i));
-    if (is_new || (!writes[i] && !writes[other->second])) continue;
+// The inputs of a target that works in the host's memory.
+absl::StatusOr<std::vector<HostTensor>> HostInputs(const Graph& graph,
+                                                   absl::Span<const DeviceTensor> inputs,
+                                                   const DeviceRunOptions& options) {
+  const char* const reason = ", and the target works in the host's";
+  if (options.stream || !options.outputs.empty()) {
     return absl::InvalidArgumentError(
-        absl::StrCat("inputs \"", graph.input_info(other->second).name, "\" and \"",
-                     graph.input_info(static_cast<int>(i)).name,
-                     "\" share memory, and the program writes one of them"));
+        absl::StrCat("the options are for the memory of a device", reason));
   }
-  return CheckApart(graph, hosts, writes);
+  std::vector<HostTensor> hosts;
+  for (const DeviceTensor& input : inputs) {
+    if (!input.on_host()) {
+      const int i = static_cast<int>(hosts.size());
+      const std::string name =
+          i < graph.num_inputs() ? absl::StrCat(" (", graph.input_info(i).name, ")") : "";
+      return absl::InvalidArgumentError(
+          absl::StrCat("input ", i, name, " is in the memory of a device", reason));
+    }
+    hosts.push_back(input.host());
+  }
+  return hosts;
 }
 
 }  // namespace
@@ -79,17 +82,19 @@ absl::StatusOr<std::vector<int>> Session::FillInOnDevice(const std::vector<bool>
 }
 
 absl::StatusOr<std::vector<DeviceTensor>> Session::RunInDeviceMemory(
-    std::vector<DeviceTensor>* inputs, bool donate, std::vector<DeviceTensor>* written) {
+    std::vector<DeviceTensor>* inputs, bool donate, const DeviceRunOptions& options,
+    std::vector<DeviceTensor>* written) {
   const profiler::Scope scope(profiler::Activity::kCpuOp, "session.run");
   const std::vector<bool> writes = WriteBacks();
   if (inputs->size() == writes.size()) {
-    WEFT_RETURN_IF_ERROR(CheckApartOnDevice(main(), *inputs, writes));
+    WEFT_RETURN_IF_ERROR(CheckApart(main(), *inputs, writes));
   }
   WEFT_ASSIGN_OR_RETURN(const std::vector<int> filled, FillInOnDevice(writes, inputs));
   std::vector<bool> donated(writes.size(), donate);
   for (int i : filled) donated[i] = writes[i];
   std::vector<DeviceTensor> outputs;
-  const absl::Status status = executable_->RunOnDevice(*inputs, donated, &outputs, written);
+  const absl::Status status =
+      executable_->RunOnDevice(*inputs, donated, options, &outputs, written);
   for (int i : filled) {
     const bool has_state = state_[i].valid() && main().input_info(i).value < 0;
     if (has_state && writes[i]) {
@@ -105,17 +110,10 @@ absl::StatusOr<std::vector<DeviceTensor>> Session::RunInDeviceMemory(
 
 // On a target that works in the host's memory.
 absl::StatusOr<std::vector<DeviceTensor>> Session::RunInHostMemory(
-    std::vector<DeviceTensor>* inputs, bool donate, std::vector<DeviceTensor>* written) {
+    std::vector<DeviceTensor>* inputs, bool donate, const DeviceRunOptions& options,
+    std::vector<DeviceTensor>* written) {
   // Moved, because a tensor that is overwritten has no other user.
-  std::vector<HostTensor> hosts;
-  for (const DeviceTensor& input : *inputs) {
-    if (!input.on_host()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("input ", hosts.size(),
-                       " is in the memory of a device, and the target works in the host's"));
-    }
-    hosts.push_back(input.host());
-  }
+  WEFT_ASSIGN_OR_RETURN(std::vector<HostTensor> hosts, HostInputs(main(), *inputs, options));
   inputs->clear();
   std::vector<HostTensor> host_written;
   const auto outputs = RunOrdered(&hosts, donate, &host_written);
@@ -127,22 +125,43 @@ absl::StatusOr<std::vector<DeviceTensor>> Session::RunInHostMemory(
 
 absl::StatusOr<std::vector<DeviceTensor>> Session::RunTensors(std::vector<DeviceTensor>* inputs,
                                                               bool donate,
+                                                              const DeviceRunOptions& options,
                                                               std::vector<DeviceTensor>* written) {
-  return executable_->has_device_memory() ? RunInDeviceMemory(inputs, donate, written)
-                                          : RunInHostMemory(inputs, donate, written);
+  return executable_->has_device_memory() ? RunInDeviceMemory(inputs, donate, options, written)
+                                          : RunInHostMemory(inputs, donate, options, written);
 }
+
+absl::StatusOr<std::vector<DeviceTensor>> Session::RunStatelessOnDevice(
+    absl::Span<const DeviceTensor> inputs, const std::vector<bool>& donated,
+    const DeviceRunOptions& options, std::vector<DeviceTensor>* written) const {
+  std::vector<DeviceTensor> outputs;
+  if (executable_->has_device_memory()) {
+    WEFT_RETURN_IF_ERROR(executable_->RunOnDevice(inputs, donated, options, &outputs, written));
+    return outputs;
+  }
+  WEFT_ASSIGN_OR_RETURN(const std::vector<HostTensor> hosts, HostInputs(main(), inputs, options));
+  std::vector<HostTensor> host_written;
+  WEFT_ASSIGN_OR_RETURN(const std::vector<HostTensor> made,
+                        RunOnce(hosts, /*donated=*/{}, &host_written));
+  written->assign(host_written.begin(), host_written.end());
+  outputs.assign(made.begin(), made.end());
+  return outputs;
+}
+
+absl::Status Session::Synchronize() const { return executable_->Synchronize(); }
 
 absl::StatusOr<std::vector<DeviceTensor>> Session::RunOnDevice(
-    absl::Span<const DeviceTensor> inputs) {
+    absl::Span<const DeviceTensor> inputs, const DeviceRunOptions& options) {
   std::vector<DeviceTensor> copies(inputs.begin(), inputs.end());
   std::vector<DeviceTensor> written;
-  return RunTensors(&copies, /*donate=*/false, &written);
+  return RunTensors(&copies, /*donate=*/false, options, &written);
 }
 
-absl::StatusOr<std::vector<DeviceTensor>> Session::RunOnDevice(std::vector<DeviceTensor>* inputs) {
+absl::StatusOr<std::vector<DeviceTensor>> Session::RunOnDevice(std::vector<DeviceTensor>* inputs,
+                                                               const DeviceRunOptions& options) {
   std::vector<DeviceTensor> written;
   WEFT_ASSIGN_OR_RETURN(std::vector<DeviceTensor> outputs,
-                        RunTensors(inputs, /*donate=*/true, &written));
+                        RunTensors(inputs, /*donate=*/true, options, &written));
   for (size_t i = 0; i < written.size(); ++i) {
     if (written[i].valid()) (*inputs)[i] = std::move(written[i]);
   }

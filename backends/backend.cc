@@ -39,13 +39,18 @@ absl::Status NoDeviceMemory() {
 }  // namespace
 
 absl::Status Executable::RunOnDevice(absl::Span<const DeviceTensor>, const std::vector<bool>&,
-                                     std::vector<DeviceTensor>*, std::vector<DeviceTensor>*) {
+                                     const DeviceRunOptions&, std::vector<DeviceTensor>*,
+                                     std::vector<DeviceTensor>*) {
   return NoDeviceMemory();
 }
 
 absl::StatusOr<DeviceTensor> Executable::ToDevice(const HostTensor&) { return NoDeviceMemory(); }
 
 absl::StatusOr<HostTensor> Executable::ToHost(const DeviceTensor&) { return NoDeviceMemory(); }
+
+absl::StatusOr<std::shared_ptr<DeviceSpace>> Backend::OpenSpace(const BackendOptions&) const {
+  return nullptr;
+}
 
 // --- Options -----------------------------------------------------------------------------------
 

@@ -16,10 +16,12 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "graph/target/target.h"
+#include "graph/tensor/dtype.h"
 
 namespace weft {
 
-class DeviceTensor;  // backends/runtime/device_tensor.h
+struct DeviceRunOptions;  // backends/runtime/device_run.h
+class DeviceTensor;       // backends/runtime/device_tensor.h
 class Graph;
 class HostTensor;
 class StepObserver;
@@ -73,14 +75,20 @@ class Executable {
   // True if the target's device has memory of its own, where tensors can stay between runs. Only
   // then the calls below are made; an executable without such memory refuses them.
   virtual bool has_device_memory() const { return false; }
+  // DeviceTensor::memory_space() of tensors there.
+  virtual const void* memory_space() const { return nullptr; }
   // As Run, on tensors in the device's memory or the host's, which are copied. The outputs stay on
   // the device, but for integers that are sizes. The new value of a donated tensor may be stored in
   // its memory, if no other tensor uses that; its tensor in `written` is then on that memory.
-  // InvalidArgument for tensors of other devices. Thread-safe.
+  // InvalidArgument for tensors of other devices. Thread-safe. `options` says how the run is
+  // ordered with other work; Unimplemented for a stream if the device knows none of the caller's.
   virtual absl::Status RunOnDevice(absl::Span<const DeviceTensor> inputs,
                                    const std::vector<bool>& donated,
+                                   const DeviceRunOptions& options,
                                    std::vector<DeviceTensor>* outputs,
                                    std::vector<DeviceTensor>* written);
+  // Waits for the runs so far, and returns the first error of those that nothing waited for.
+  virtual absl::Status Synchronize() { return absl::OkStatus(); }
   // Copies; the tensor itself if it is on the host already.
   virtual absl::StatusOr<DeviceTensor> ToDevice(const HostTensor& tensor);
   virtual absl::StatusOr<HostTensor> ToHost(const DeviceTensor& tensor);
@@ -90,6 +98,25 @@ class Executable {
   virtual absl::Status WaitForCode() { return absl::OkStatus(); }
 
   virtual Counters counters() const { return {}; }
+};
+
+// The memory of a device, for tensors of a program beside those that its executables make. Tensors
+// may outlive it. Thread-safe.
+class DeviceSpace {
+ public:
+  virtual ~DeviceSpace() = default;
+
+  // The device as DLPack numbers them: 2 and the GPU's number for CUDA.
+  virtual int dlpack_type() const = 0;
+  virtual int dlpack_id() const = 0;
+  // A dense tensor at an address that `owner`, which may be null, keeps valid. InvalidArgument if
+  // the address is not in the device's memory; the number of bytes there is believed.
+  virtual absl::StatusOr<DeviceTensor> Borrow(void* address, DType dtype,
+                                              absl::Span<const int64_t> dims,
+                                              std::shared_ptr<void> owner) = 0;
+  // Copies, which are done when the call returns.
+  virtual absl::StatusOr<DeviceTensor> ToDevice(const HostTensor& tensor) = 0;
+  virtual absl::StatusOr<HostTensor> ToHost(const DeviceTensor& tensor) = 0;
 };
 
 // Hooks for checks of a backend; with the defaults the executable is a plain one.
@@ -117,6 +144,11 @@ class Backend {
   virtual absl::StatusOr<std::unique_ptr<Executable>> Compile(
       const Graph& graph, Plan plan, const BackendOptions& options,
       const ExecutableHooks& hooks = {}) const = 0;
+
+  // The memory in which executables with these options work; null if it is the host's, or if each
+  // executable has its own.
+  virtual absl::StatusOr<std::shared_ptr<DeviceSpace>> OpenSpace(
+      const BackendOptions& options) const;
 
   const std::string& name() const { return target().name; }
 };

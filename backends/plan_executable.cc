@@ -33,12 +33,13 @@ absl::Status PlanExecutable::MakeRunner() {
 }
 
 template <typename Tensor>
-absl::Status PlanExecutable::RunLocked(absl::FunctionRef<absl::Status()> run,
+absl::Status PlanExecutable::RunLocked(bool ordered, absl::FunctionRef<absl::Status()> run,
                                        std::vector<Tensor>* outputs, std::vector<Tensor>* written) {
   const absl::MutexLock lock(&mutex_);
-  WEFT_RETURN_IF_ERROR(Begin());
+  WEFT_RETURN_IF_ERROR(Begin(ordered));
   outputs->clear();
-  const absl::Status status = End(CatchOutOfMemory(run));
+  const absl::Status ran = CatchOutOfMemory(run);
+  const absl::Status status = End(ran, ran.ok() && runner_->is_pending());
   if (!status.ok()) {
     outputs->clear();
     return status;
@@ -51,26 +52,57 @@ absl::Status PlanExecutable::Run(absl::Span<const HostTensor> inputs,
                                  const std::vector<bool>& donated, std::vector<HostTensor>* outputs,
                                  std::vector<HostTensor>* written) {
   const auto run = [&] { return runner_->Run(inputs, donated, outputs); };
-  return RunLocked<HostTensor>(run, outputs, written);
+  return RunLocked<HostTensor>(/*ordered=*/false, run, outputs, written);
+}
+
+absl::Status PlanExecutable::RunBehind(void* stream, absl::FunctionRef<absl::Status()> run) {
+  WEFT_RETURN_IF_ERROR(WaitForStream(stream));
+  WEFT_RETURN_IF_ERROR(run());
+  const absl::Status held = HoldStream(stream);
+  if (!held.ok()) device_->Wait().IgnoreError();
+  return held;
 }
 
 absl::Status PlanExecutable::RunOnDevice(absl::Span<const DeviceTensor> inputs,
                                          const std::vector<bool>& donated,
+                                         const DeviceRunOptions& options,
                                          std::vector<DeviceTensor>* outputs,
                                          std::vector<DeviceTensor>* written) {
-  const auto run = [&] { return runner_->RunOnDevice(inputs, donated, outputs); };
-  return RunLocked<DeviceTensor>(run, outputs, written);
+  const auto run = [&] { return runner_->RunOnDevice(inputs, donated, options, outputs); };
+  if (!options.stream) return RunLocked<DeviceTensor>(/*ordered=*/false, run, outputs, written);
+  WEFT_RETURN_IF_ERROR(RunLocked<DeviceTensor>(
+      /*ordered=*/true, [&] { return RunBehind(*options.stream, run); }, outputs, written));
+  // Whoever drops one of them next does so while the stream's work may use it.
+  for (const auto tensors :
+       {inputs, absl::MakeConstSpan(*outputs), absl::MakeConstSpan(*written)}) {
+    for (const DeviceTensor& tensor : tensors) {
+      if (!tensor.on_host()) tensor.memory()->SetStream(options.stream);
+    }
+  }
+  return absl::OkStatus();
 }
+
+absl::Status PlanExecutable::Synchronize() {
+  const absl::MutexLock lock(&mutex_);
+  WEFT_RETURN_IF_ERROR(Begin(/*ordered=*/false));
+  return device_->Wait();
+}
+
+absl::Status PlanExecutable::WaitForStream(void*) {
+  return absl::UnimplementedError("the device has no streams of the caller");
+}
+
+absl::Status PlanExecutable::HoldStream(void*) { return absl::OkStatus(); }
 
 absl::StatusOr<DeviceTensor> PlanExecutable::ToDevice(const HostTensor& tensor) {
   const absl::MutexLock lock(&mutex_);
-  WEFT_RETURN_IF_ERROR(Begin());
+  WEFT_RETURN_IF_ERROR(Begin(/*ordered=*/false));
   return runtime_.ToDevice(tensor);
 }
 
 absl::StatusOr<HostTensor> PlanExecutable::ToHost(const DeviceTensor& tensor) {
   const absl::MutexLock lock(&mutex_);
-  WEFT_RETURN_IF_ERROR(Begin());
+  WEFT_RETURN_IF_ERROR(Begin(/*ordered=*/false));
   return runtime_.ToHost(tensor);
 }
 

@@ -13,6 +13,7 @@
 #include "absl/types/span.h"
 #include "backends/backend.h"
 #include "backends/runtime/device.h"
+#include "backends/runtime/device_run.h"
 #include "backends/runtime/device_tensor.h"
 #include "backends/runtime/plan_runner.h"
 #include "backends/runtime/plan_runtime.h"
@@ -26,9 +27,11 @@ class PlanExecutable : public Executable {
   absl::Status Run(absl::Span<const HostTensor> inputs, const std::vector<bool>& donated,
                    std::vector<HostTensor>* outputs, std::vector<HostTensor>* written) final;
   bool has_device_memory() const final { return !device_->host_visible(); }
+  const void* memory_space() const final { return device_->memory_space(); }
   absl::Status RunOnDevice(absl::Span<const DeviceTensor> inputs, const std::vector<bool>& donated,
-                           std::vector<DeviceTensor>* outputs,
+                           const DeviceRunOptions& options, std::vector<DeviceTensor>* outputs,
                            std::vector<DeviceTensor>* written) final;
+  absl::Status Synchronize() final;
   absl::StatusOr<DeviceTensor> ToDevice(const HostTensor& tensor) final;
   absl::StatusOr<HostTensor> ToHost(const DeviceTensor& tensor) final;
   // Those of every such executable, and AddCounters.
@@ -42,9 +45,20 @@ class PlanExecutable : public Executable {
   absl::Status MakeRunner();
 
   // Called with the device not in use by another thread: before it is used, and after a run.
-  // `status` is the run's; the result is what the caller gets.
-  virtual absl::Status Begin() { return absl::OkStatus(); }
-  virtual absl::Status End(absl::Status status) { return status; }
+  // `ordered`: for a run with a stream of the caller, which need not wait for the runs before.
+  // `status` is the run's, and `pending` whether nothing has waited for it; the result is what the
+  // caller gets.
+  virtual absl::Status Begin(bool ordered) {
+    static_cast<void>(ordered);
+    return absl::OkStatus();
+  }
+  virtual absl::Status End(absl::Status status, bool pending) {
+    static_cast<void>(pending);
+    return status;
+  }
+  // Orders work behind what the caller's stream was given so far, and the stream behind the work.
+  virtual absl::Status WaitForStream(void* stream);
+  virtual absl::Status HoldStream(void* stream);
   virtual void AddCounters(Counters* counters) const = 0;
 
   const Plan& plan() const { return plan_; }
@@ -53,8 +67,9 @@ class PlanExecutable : public Executable {
  private:
   // `run` runs the plan and sets `outputs`.
   template <typename Tensor>
-  absl::Status RunLocked(absl::FunctionRef<absl::Status()> run, std::vector<Tensor>* outputs,
-                         std::vector<Tensor>* written);
+  absl::Status RunLocked(bool ordered, absl::FunctionRef<absl::Status()> run,
+                         std::vector<Tensor>* outputs, std::vector<Tensor>* written);
+  absl::Status RunBehind(void* stream, absl::FunctionRef<absl::Status()> run);
 
   mutable absl::Mutex mutex_;
   // Members below use members above.

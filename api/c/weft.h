@@ -45,7 +45,7 @@
 extern "C" {
 #endif
 
-#define WEFT_API_VERSION 1
+#define WEFT_API_VERSION 2
 
 typedef struct weft_error weft_error;
 typedef struct weft_text weft_text;
@@ -58,7 +58,8 @@ typedef struct weft_op_call weft_op_call;
 /* --- Tensors: DLPack 1 ------------------------------------------------------------------------
  *
  * These have the layouts of DLPack's DLDataType, DLDevice, DLTensor and DLManagedTensorVersioned,
- * so a pointer to one may be cast to a pointer to the other. The device is kDLCPU (1), lanes is 1.
+ * so a pointer to one may be cast to a pointer to the other. The device is kDLCPU (1) or
+ * kDLCUDAHost (3), for tensors of program_run_on_device also program_device; lanes is 1.
  * Types are those of DLPack, and 4-bit integers as codes 0 and 1 with 4 bits, two in a byte. */
 
 typedef struct weft_dl_type {
@@ -155,6 +156,23 @@ typedef struct weft_program_options {
   const weft_option* options; /* `run --help` lists them by target. */
   size_t num_options;
 } weft_program_options;
+
+/* For program_run_on_device. */
+typedef struct weft_run_options {
+  size_t struct_size;
+  /* 1: the run is ordered in `stream`: behind all that the stream was given before the call, and
+   * before all that it is given after it. The call may return before the run is done. 0: the run is
+   * done when the call returns. */
+  int32_t ordered;
+  /* A stream of the GPU's primary context (CUstream, cudaStream_t); null: the legacy default
+   * stream. */
+  void* stream;
+  /* By output: dense memory of program_device for it, of its type; null, and outputs behind
+   * num_results: new memory. The result may overwrite an input. After an error the content is
+   * undefined. */
+  const weft_tensor* const* results;
+  size_t num_results;
+} weft_run_options;
 
 /* For program_open. */
 typedef struct weft_plan_options {
@@ -357,6 +375,38 @@ typedef struct weft_api {
   weft_error* (*set_parallel_for)(void (*run)(void* context, int64_t count,
                                               void (*task)(void* data, int64_t index), void* data),
                                   void* context);
+
+  /* Since version 2. Programs that program_create has made.
+   *
+   * The device in whose memory the program works: kDLCUDA (2) and the number of the GPU for the
+   * target "cuda", kDLCPU (1) for others. */
+  weft_error* (*program_device)(weft_program* program, weft_dl_device* device);
+  /* program_run with tensors on that device. Each input lies there, dense, and is read where it
+   * lies, or on the host, and is copied. Outputs lie there, but for integers that are sizes, which
+   * are on the host. Those with memory of the options' `results` are null. State that runs write
+   * stays on the device; program_state and runs on the host see its newest value.
+   *
+   * With a stream, the call submits the run and returns. An error that the run has afterwards, such
+   * as an index out of bounds, is that of a later call, or of program_synchronize; until then
+   * outputs may be wrong. The call waits if the host needs a value of the device, if an input is in
+   * page-locked memory of the host, if a profile is recorded, and if the run writes state and may
+   * fail because of data. The memory of inputs and results must be valid until the stream has
+   * passed the run. `deleter` of an output, or of a copy, may be called from any thread, and at
+   * once, also if a run has just read it: the memory is freed behind what the stream of its last
+   * run was given before. The stream must exist until such tensors are deleted, and until
+   * program_synchronize or program_destroy. Elements on the device are believed: bools are 0 or
+   * 1. */
+  weft_error* (*program_run_on_device)(weft_program* program, const weft_run_options* options,
+                                       const weft_tensor* const* inputs, size_t num_inputs,
+                                       weft_managed_tensor** outputs, size_t num_outputs);
+  /* Waits for all runs of the program, and returns the first error that none of its calls has
+   * returned. */
+  weft_error* (*program_synchronize)(weft_program* program);
+  /* A copy of the tensor in memory of `device`, which is program_device or {1, 0}. The tensor lies
+   * on one of them. The copy is made behind all runs of the program, and done when the call
+   * returns. */
+  weft_error* (*program_copy_tensor)(weft_program* program, const weft_tensor* tensor,
+                                     weft_dl_device device, weft_managed_tensor** copy);
 } weft_api;
 
 /* The table, which lives as long as the process; null if the library lacks that version. */

@@ -108,14 +108,24 @@ absl::Status SizePolicy::AddValue(const std::string& name) {
   return absl::OkStatus();
 }
 
+absl::Status SizePolicy::CheckOnHost(absl::Span<const RunInput> inputs) const {
+  for (const SeenValue& value : seen_values_) {
+    if (inputs[value.input].host() != nullptr) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("input \"", main_.input_info(value.input).name,
+                     "\" is specialized on, and has to be in the host's memory"));
+  }
+  return absl::OkStatus();
+}
+
 VariantChoice SizePolicy::Choose(absl::Span<const int64_t> sizes,
-                                 absl::Span<const HostTensor> inputs) {
+                                 absl::Span<const RunInput> inputs) {
   VariantChoice result;
   for (size_t i = 0; i < sizes.size(); ++i) {
     result.sizes.push_back(ChooseSize(static_cast<int>(i), sizes[i]));
   }
   for (size_t i = 0; i < seen_values_.size(); ++i) {
-    result.values.push_back(ChooseValue(i, inputs[seen_values_[i].input]));
+    result.values.push_back(ChooseValue(i, *inputs[seen_values_[i].input].host()));
     if (result.values.back().fixed) FixDimsOf(result.values.back(), sizes, &result);
   }
   if (options_.duck_shape) ShareEqualSizes(sizes, &result);

@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "api/program_options.h"
+#include "backends/runtime/run_input.h"
 #include "backends/runtime/size_program.h"
 #include "graph/sym/sym_facts.h"
 #include "graph/tensor/tensor.h"
@@ -46,8 +47,11 @@ class SizePolicy {
   // InvalidArgument if marks or specialized values do not fit the program.
   absl::Status Check();
 
-  // Chooses for a call that no variant accepts.
-  VariantChoice Choose(absl::Span<const int64_t> sizes, absl::Span<const HostTensor> inputs);
+  // Chooses for a call that no variant accepts. Inputs that are specialized on are on the host.
+  VariantChoice Choose(absl::Span<const int64_t> sizes, absl::Span<const RunInput> inputs);
+
+  // InvalidArgument if an input that is specialized on is in the memory of a device. Thread-safe.
+  absl::Status CheckOnHost(absl::Span<const RunInput> inputs) const;
 
  private:
   absl::Status AddMark(const MarkedDim& mark);

@@ -92,15 +92,16 @@ std::string TensorText(const HostTensor& tensor) {
   return tensor.rank() == 0 ? elements : absl::StrCat("[", elements, "]");
 }
 
-std::string InputsText(const Graph& main, absl::Span<const HostTensor> inputs) {
+std::string InputsText(const Graph& main, absl::Span<const RunInput> inputs) {
   std::vector<std::string> texts;
   for (int i = 0; i < main.num_inputs(); ++i) {
     const InputInfo& info = main.input_info(i);
     if (info.initial >= 0 || info.value >= 0) continue;
-    texts.push_back(absl::StrCat(info.name, ": ",
-                                 main.input(i)->type().is_symint()
-                                     ? absl::StrCat(inputs[i].IntAt(0))
-                                     : inputs[i].type().ToString()));
+    texts.push_back(absl::StrCat(
+        info.name, ": ",
+        main.input(i)->type().is_symint()
+            ? absl::StrCat(inputs[i].host()->IntAt(0))
+            : Type::Tensor(inputs[i].dtype(), ToSymInts(inputs[i].dims())).ToString()));
   }
   return absl::StrJoin(texts, ", ");
 }
@@ -177,7 +178,7 @@ absl::Status Variant::Specialize(Module& module, const SizeProgram& size_program
   WEFT_RETURN_IF_ERROR(SpecializeSymbols(module, values));
   for (const ValueChoice& choice : request_.choice.values) {
     if (!choice.fixed) continue;
-    FixInput(*module.main(), choice.input, request_.inputs[choice.input]);
+    FixInput(*module.main(), choice.input, *request_.inputs[choice.input].host());
   }
   for (size_t i = 0; i < request_.exchanged.size(); ++i) {
     // An input like any other.
@@ -232,7 +233,7 @@ void Variant::CollectGuards(const SymbolTable& constraints, const SizeProgram& s
   for (const ValueChoice& choice : request_.choice.values) {
     if (!choice.fixed) continue;
     guards_.push_back(
-        {SymInt(), choice.why, choice.input, request_.inputs[choice.input].Contiguous()});
+        {SymInt(), choice.why, choice.input, request_.inputs[choice.input].host()->Contiguous()});
   }
 }
 
@@ -265,17 +266,19 @@ std::vector<SymCondition> Variant::Refuted() const {
 }
 
 // By memory: a comparison of elements would read all parameters at every call.
-bool HasSameMemory(const HostTensor& a, const HostTensor& b) {
+bool HasSameMemory(const RunInput& input, const HostTensor& b) {
+  if (input.host() == nullptr) return false;
+  const HostTensor& a = *input.host();
   return a.buffer() == b.buffer() && a.offset() == b.offset() && a.dtype() == b.dtype() &&
          a.dims() == b.dims() && a.strides() == b.strides();
 }
 
-bool Variant::Accepts(absl::Span<const int64_t> sizes, absl::Span<const HostTensor> inputs) const {
+bool Variant::Accepts(absl::Span<const int64_t> sizes, absl::Span<const RunInput> inputs) const {
   return FirstFailingGuard(sizes, inputs) < 0 && FirstExchanged(inputs) < 0;
 }
 
 VariantGuard Variant::FirstFailing(absl::Span<const int64_t> sizes,
-                                   absl::Span<const HostTensor> inputs) const {
+                                   absl::Span<const RunInput> inputs) const {
   const int failing = FirstFailingGuard(sizes, inputs);
   if (failing >= 0) return guards_[failing];
   const auto& [input, initial] = frozen_[FirstExchanged(inputs)];
@@ -283,7 +286,7 @@ VariantGuard Variant::FirstFailing(absl::Span<const int64_t> sizes,
           /*is_frozen=*/true};
 }
 
-int Variant::FirstExchanged(absl::Span<const HostTensor> inputs) const {
+int Variant::FirstExchanged(absl::Span<const RunInput> inputs) const {
   for (size_t i = 0; i < frozen_.size(); ++i) {
     if (!HasSameMemory(inputs[frozen_[i].first], frozen_[i].second)) return static_cast<int>(i);
   }
@@ -291,12 +294,12 @@ int Variant::FirstExchanged(absl::Span<const HostTensor> inputs) const {
 }
 
 int Variant::FirstFailingGuard(absl::Span<const int64_t> sizes,
-                               absl::Span<const HostTensor> inputs) const {
+                               absl::Span<const RunInput> inputs) const {
   for (size_t i = 0; i < code_.size(); ++i) {
     if (!code_[i].Holds(sizes)) return static_cast<int>(i);
   }
   for (size_t i = code_.size(); i < guards_.size(); ++i) {
-    const HostTensor& value = inputs[guards_[i].input];
+    const HostTensor& value = *inputs[guards_[i].input].host();
     if (!value.Contiguous().BitEqual(guards_[i].value)) return static_cast<int>(i);
   }
   return -1;
@@ -314,6 +317,29 @@ absl::StatusOr<std::vector<HostTensor>> Variant::Run(absl::Span<const HostTensor
   written->assign(inputs.size(), HostTensor());
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (places_[i] >= 0) (*written)[i] = std::move(by_place[places_[i]]);
+  }
+  return outputs;
+}
+
+absl::StatusOr<std::vector<DeviceTensor>> Variant::RunOnDevice(
+    std::vector<DeviceTensor>* inputs, const std::vector<bool>& donated,
+    const DeviceRunOptions& options, std::vector<DeviceTensor>* written) const {
+  std::vector<bool> writes(session_->main().num_inputs(), false);
+  for (int input : session_->main().write_backs()) writes[input] = true;
+  // Moved, because a tensor that is overwritten has no other user.
+  std::vector<DeviceTensor> ordered(writes.size());
+  for (size_t i = 0; i < inputs->size(); ++i) {
+    if (places_[i] < 0) continue;
+    ordered[places_[i]] = std::move((*inputs)[i]);
+    if (!donated[i]) writes[places_[i]] = false;
+  }
+  std::vector<DeviceTensor> by_place;
+  auto outputs = session_->RunStatelessOnDevice(ordered, writes, options, &by_place);
+  written->assign(inputs->size(), DeviceTensor());
+  for (size_t i = 0; i < inputs->size(); ++i) {
+    if (places_[i] < 0) continue;
+    (*inputs)[i] = std::move(ordered[places_[i]]);
+    if (outputs.ok()) (*written)[i] = std::move(by_place[places_[i]]);
   }
   return outputs;
 }

@@ -22,6 +22,9 @@
 #include "api/program_options.h"
 #include "api/session.h"
 #include "backends/runtime/compiled_sym.h"
+#include "backends/runtime/device_run.h"
+#include "backends/runtime/device_tensor.h"
+#include "backends/runtime/run_input.h"
 #include "backends/runtime/size_program.h"
 #include "graph/ir/module.h"
 #include "graph/tensor/tensor.h"
@@ -47,7 +50,7 @@ class Variant {
   struct Request {
     VariantChoice choice;
     std::vector<int64_t> sizes;  // The values of the program's symbols in the call.
-    std::vector<HostTensor> inputs;
+    std::vector<RunInput> inputs;
     // By input: its state has been exchanged, so that the pipeline must not take it for a constant.
     std::vector<bool> exchanged;
   };
@@ -67,15 +70,24 @@ class Variant {
   const std::string& inputs_text() const { return inputs_text_; }
   const std::vector<VariantGuard>& guards() const { return guards_; }
   // True if all guards hold, and inputs that the pipeline made constants have their initial values.
-  bool Accepts(absl::Span<const int64_t> sizes, absl::Span<const HostTensor> inputs) const;
+  bool Accepts(absl::Span<const int64_t> sizes, absl::Span<const RunInput> inputs) const;
   // The first of these conditions that does not hold. Requires that the call is not accepted.
   VariantGuard FirstFailing(absl::Span<const int64_t> sizes,
-                            absl::Span<const HostTensor> inputs) const;
+                            absl::Span<const RunInput> inputs) const;
 
   const Module& module() const { return session_->module(); }
   // `inputs` are all inputs of the program; `written` is by these inputs.
   absl::StatusOr<std::vector<HostTensor>> Run(absl::Span<const HostTensor> inputs,
                                               std::vector<HostTensor>* written) const;
+  // The same on tensors of the device. Inputs marked in `donated` that the variant writes may be
+  // overwritten.
+  absl::StatusOr<std::vector<DeviceTensor>> RunOnDevice(std::vector<DeviceTensor>* inputs,
+                                                        const std::vector<bool>& donated,
+                                                        const DeviceRunOptions& options,
+                                                        std::vector<DeviceTensor>* written) const;
+  // True if the input is one of the variant's code, and not a constant there.
+  bool Takes(int input) const { return places_[input] >= 0; }
+  const Session& session() const { return *session_; }
 
  private:
   Variant() = default;
@@ -92,8 +104,8 @@ class Variant {
                      const Baseline& before, const Module& after);
   void MapInputs(const Graph& source);
   // Indices in guards_ and frozen_; -1: all hold. Both run at every call.
-  int FirstFailingGuard(absl::Span<const int64_t> sizes, absl::Span<const HostTensor> inputs) const;
-  int FirstExchanged(absl::Span<const HostTensor> inputs) const;
+  int FirstFailingGuard(absl::Span<const int64_t> sizes, absl::Span<const RunInput> inputs) const;
+  int FirstExchanged(absl::Span<const RunInput> inputs) const;
   std::vector<SymCondition> Refuted() const;
 
   Request request_;
@@ -107,7 +119,7 @@ class Variant {
 };
 
 // True if the tensors are the same elements in the same memory.
-bool HasSameMemory(const HostTensor& a, const HostTensor& b);
+bool HasSameMemory(const RunInput& input, const HostTensor& b);
 
 // The condition of a guard in words: `s27 == 7`, `"k" == [3]`, or `"fc.weight" as the model has
 // it`.

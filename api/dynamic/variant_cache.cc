@@ -34,11 +34,43 @@ absl::StatusOr<std::vector<HostTensor>> VariantCache::Found::Run(
                              : model_->RunStateless(inputs, written);
 }
 
+absl::StatusOr<std::vector<DeviceTensor>> VariantCache::Found::RunOnDevice(
+    std::vector<DeviceTensor>* inputs, const std::vector<bool>& donated,
+    const DeviceRunOptions& options, std::vector<DeviceTensor>* written) const {
+  if (variant_ != nullptr) return variant_->RunOnDevice(inputs, donated, options, written);
+  return model_->RunStatelessOnDevice(*inputs, /*donated=*/{}, options, written);
+}
+
+std::vector<VariantCache::Found> VariantCache::All() const {
+  absl::MutexLock lock(&mu_);
+  std::vector<Found> all;
+  for (const Entry& entry : entries_) all.emplace_back(entry.variant);
+  if (as_imported_ != nullptr) all.emplace_back(as_imported_);
+  return all;
+}
+
+absl::Status VariantCache::Synchronize() const {
+  absl::Status first;
+  for (const Found& found : All()) first.Update(found.session().Synchronize());
+  return first;
+}
+
+absl::StatusOr<HostTensor> VariantCache::ToHost(const DeviceTensor& tensor) const {
+  if (tensor.on_host()) return tensor.host();
+  for (const Found& found : All()) {
+    if (found.session().memory_space() == tensor.memory_space()) {
+      return found.session().ToHost(tensor);
+    }
+  }
+  return absl::InvalidArgumentError("the tensor is in the memory of another device");
+}
+
 // --- Calls ---------------------------------------------------------------------------
 
-absl::StatusOr<VariantCache::Found> VariantCache::Get(absl::Span<const HostTensor> inputs) {
+absl::StatusOr<VariantCache::Found> VariantCache::Get(absl::Span<const RunInput> inputs) {
   Values values;
-  const absl::Status status = size_program_.Bind(inputs, &values);
+  absl::Status status = size_program_.Bind(inputs, {}, &values);
+  if (status.ok()) status = policy_.CheckOnHost(inputs);
   {
     absl::MutexLock lock(&mu_);
     ++counts_.calls;
@@ -51,7 +83,7 @@ absl::StatusOr<VariantCache::Found> VariantCache::Get(absl::Span<const HostTenso
 
 // Finds a variant for the call, and counts a hit.
 std::shared_ptr<const Variant> VariantCache::Find(const Values& values,
-                                                  absl::Span<const HostTensor> inputs) {
+                                                  absl::Span<const RunInput> inputs) {
   for (size_t i = 0; i < recent_.size(); ++i) {
     Entry& entry = entries_[recent_[i]];
     if (!entry.variant->Accepts(values, inputs)) continue;
@@ -64,7 +96,7 @@ std::shared_ptr<const Variant> VariantCache::Find(const Values& values,
 }
 
 absl::StatusOr<VariantCache::Found> VariantCache::Compile(const Values& values,
-                                                          absl::Span<const HostTensor> inputs) {
+                                                          absl::Span<const RunInput> inputs) {
   absl::MutexLock compiling(&compile_mu_);
   std::vector<MissedVariant> misses;
   bool full;
@@ -125,7 +157,7 @@ absl::StatusOr<VariantCache::Found> VariantCache::PastLimit(std::vector<MissedVa
 }
 
 // Inputs with state that had another than their initial value in some call.
-std::vector<bool> VariantCache::Exchanged(absl::Span<const HostTensor> inputs) {
+std::vector<bool> VariantCache::Exchanged(absl::Span<const RunInput> inputs) {
   const Graph& main = *model_.main();
   exchanged_.resize(inputs.size());
   for (size_t i = 0; i < inputs.size(); ++i) {
@@ -139,7 +171,7 @@ std::vector<bool> VariantCache::Exchanged(absl::Span<const HostTensor> inputs) {
 // --- Explanations --------------------------------------------------------------------
 
 std::vector<MissedVariant> VariantCache::Misses(const Values& values,
-                                                absl::Span<const HostTensor> inputs) const {
+                                                absl::Span<const RunInput> inputs) const {
   std::vector<MissedVariant> misses;
   for (size_t i = 0; i < entries_.size(); ++i) {
     const VariantGuard guard = entries_[i].variant->FirstFailing(values, inputs);

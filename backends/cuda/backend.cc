@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "backends/cuda/driver/libraries.h"
 #include "backends/cuda/executable.h"
+#include "backends/cuda/space.h"
 #include "backends/cuda/target.h"
 #include "backends/cuda/trace/gpu_models.h"
 #include "base/check.h"
@@ -56,22 +57,37 @@ class CudaBackend : public Backend {
                                                       const BackendOptions& given,
                                                       const ExecutableHooks& hooks) const override {
     CudaOptions options;
-    WEFT_CHECK(absl::SimpleAtoi(OptionOf(*this, given, "cuda-device"), &options.ordinal));
+    options.ordinal = Ordinal(given);
     const std::string& precision = OptionOf(*this, given, "f32-precision");
     options.f32_products = precision == "high" ? 3 : precision == "medium" ? 1 : 0;
     options.graphs = OptionOf(*this, given, "cuda-graphs") == "on";
     options.cupti = OptionOf(*this, given, "cuda-cupti");
     options.cache_dir = OptionOf(*this, given, "cuda-cache-dir");
     options.cublaslt = OptionOf(*this, given, "cuda-cublaslt");
+    WEFT_ASSIGN_OR_RETURN(const Libraries* libraries, Open(given));
+    return CatchOutOfMemory([&]() -> absl::StatusOr<std::unique_ptr<Executable>> {
+      return CudaExecutable::Create(*libraries, options, std::move(plan), hooks);
+    });
+  }
+
+  absl::StatusOr<std::shared_ptr<DeviceSpace>> OpenSpace(
+      const BackendOptions& given) const override {
+    WEFT_ASSIGN_OR_RETURN(const Libraries* libraries, Open(given));
+    return cuda::OpenSpace(*libraries, Ordinal(given));
+  }
+
+ private:
+  int Ordinal(const BackendOptions& given) const {
+    int ordinal = 0;
+    WEFT_CHECK(absl::SimpleAtoi(OptionOf(*this, given, "cuda-device"), &ordinal));
+    return ordinal;
+  }
+  absl::StatusOr<const Libraries*> Open(const BackendOptions& given) const {
     const absl::StatusOr<const Libraries*> libraries =
         OpenLibraries(OptionOf(*this, given, "cuda-driver"), OptionOf(*this, given, "cuda-nvrtc"));
-    if (!libraries.ok()) {
-      return absl::FailedPreconditionError(
-          absl::StrCat("target cuda: ", libraries.status().message()));
-    }
-    return CatchOutOfMemory([&]() -> absl::StatusOr<std::unique_ptr<Executable>> {
-      return CudaExecutable::Create(**libraries, options, std::move(plan), hooks);
-    });
+    if (libraries.ok()) return libraries;
+    return absl::FailedPreconditionError(
+        absl::StrCat("target cuda: ", libraries.status().message()));
   }
 };
 

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "base/annotate.h"
 #include "base/status_macros.h"
 #include "lowering/write_backs_check.h"
 
@@ -13,8 +15,12 @@ CudaExecutable::CudaExecutable(Plan plan, std::shared_ptr<CudaDevice> device,
       device_(*device),
       launcher_(static_cast<CudaLauncher&>(runtime().launcher)) {}
 
-// Memory and modules are freed in the context of the device. An error there was reported before.
-CudaExecutable::~CudaExecutable() { device_.MakeCurrent().IgnoreError(); }
+// Memory and modules are freed in the context of the device, when nothing uses them. An error there
+// was reported before, or nothing waited for the run that it belongs to.
+CudaExecutable::~CudaExecutable() {
+  device_.MakeCurrent().IgnoreError();
+  device_.Wait().IgnoreError();
+}
 
 absl::StatusOr<std::unique_ptr<CudaExecutable>> CudaExecutable::Create(
     const Libraries& libraries, const CudaOptions& options, Plan plan,
@@ -41,13 +47,42 @@ absl::StatusOr<std::unique_ptr<CudaExecutable>> CudaExecutable::Create(
   return made;
 }
 
-absl::Status CudaExecutable::Begin() { return device_.MakeCurrent(); }
+// Flags stay set until they are looked for, so that a run which need not wait does so only if the
+// former runs are done.
+absl::Status CudaExecutable::Begin(bool ordered) {
+  WEFT_RETURN_IF_ERROR(device_.MakeCurrent());
+  if (!unchecked_) return absl::OkStatus();
+  if (!ordered) {
+    WEFT_RETURN_IF_ERROR(device_.Wait());
+  } else {
+    WEFT_ASSIGN_OR_RETURN(const bool done, device_.HasReachedHold());
+    if (!done) return absl::OkStatus();
+  }
+  unchecked_ = false;
+  return Annotate(launcher_.CheckIndices(), "in an earlier run");
+}
 
 // Late errors and flags belong to this run, even if it has an error already.
-absl::Status CudaExecutable::End(absl::Status status) {
+absl::Status CudaExecutable::End(absl::Status status, bool pending) {
+  if (status.ok() && pending) {
+    unchecked_ = launcher_.checks_indices();
+    return status;
+  }
   if (status.ok()) return launcher_.CheckIndices();
+  const absl::Status earlier = unchecked_ ? launcher_.CheckErrors() : absl::OkStatus();
+  unchecked_ = false;
   launcher_.ClearFlags().IgnoreError();
-  return status;
+  if (earlier.ok()) return status;
+  return absl::Status(status.code(), absl::StrCat(status.message(), "; in this run or an earlier ",
+                                                  "one: ", earlier.message()));
+}
+
+absl::Status CudaExecutable::WaitForStream(void* stream) {
+  return device_.WaitFor(static_cast<CuStream>(stream));
+}
+
+absl::Status CudaExecutable::HoldStream(void* stream) {
+  return device_.Hold(static_cast<CuStream>(stream));
 }
 
 void CudaExecutable::AddCounters(Counters* counters) const {

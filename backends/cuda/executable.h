@@ -36,13 +36,17 @@ class CudaExecutable : public PlanExecutable {
  private:
   CudaExecutable(Plan plan, std::shared_ptr<CudaDevice> device,
                  std::unique_ptr<CudaLauncher> launcher, const ExecutableHooks& hooks);
-  absl::Status Begin() override;
-  absl::Status End(absl::Status status) override;
+  absl::Status Begin(bool ordered) override;
+  absl::Status End(absl::Status status, bool pending) override;
+  absl::Status WaitForStream(void* stream) override;
+  absl::Status HoldStream(void* stream) override;
   void AddCounters(Counters* counters) const override;
 
   // They belong to the base class.
   CudaDevice& device_;
   CudaLauncher& launcher_;
+  // Nothing has looked for wrong indices since a run that returned before its work was done.
+  bool unchecked_ = false;
 };
 
 }  // namespace weft::cuda

@@ -61,6 +61,8 @@ class CudaLauncher : public StepLauncher {
   // After a run that has ended without an error: OutOfRange names the first step with such an
   // index.
   absl::Status CheckIndices() { return flags_.Check(); }
+  // True if a kernel so far may find an index out of bounds.
+  bool checks_indices() const { return !flags_.empty(); }
   // Waits for all work, and clears the flags.
   absl::Status ClearFlags() { return flags_.Clear(); }
 

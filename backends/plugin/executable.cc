@@ -28,13 +28,13 @@ absl::StatusOr<std::unique_ptr<PluginExecutable>> PluginExecutable::Create(
   return made;
 }
 
-absl::Status PluginExecutable::Begin() {
+absl::Status PluginExecutable::Begin(bool) {
   device_.UpdateProfile();
   return absl::OkStatus();
 }
 
 // A late error belongs to this run, even if it has one already.
-absl::Status PluginExecutable::End(absl::Status status) {
+absl::Status PluginExecutable::End(absl::Status status, bool) {
   if (!status.ok()) device_.Wait().IgnoreError();
   return status;
 }

@@ -29,8 +29,8 @@ class PluginExecutable : public PlanExecutable {
  private:
   PluginExecutable(Plan plan, std::shared_ptr<PluginDevice> device,
                    std::unique_ptr<PluginLauncher> launcher, const ExecutableHooks& hooks);
-  absl::Status Begin() override;
-  absl::Status End(absl::Status status) override;
+  absl::Status Begin(bool ordered) override;
+  absl::Status End(absl::Status status, bool pending) override;
   void AddCounters(Counters* counters) const override;
 
   // They belong to the base class.

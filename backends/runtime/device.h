@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -30,6 +31,9 @@ class DeviceMemory {
 
   char* data() const { return data_; }
   int64_t size() const { return size_; }  // Size in bytes.
+  // The memory is freed in the order of that stream of the caller (device_run.h); nullopt: in the
+  // device's own order, because the work of the caller's streams is done. Thread-safe.
+  virtual void SetStream(std::optional<void*> stream) { static_cast<void>(stream); }
 
  private:
   char* const data_;

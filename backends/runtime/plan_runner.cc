@@ -51,6 +51,7 @@ class WatchScope {
 absl::Status PlanRunner::Run(absl::Span<const HostTensor> inputs, const std::vector<bool>& donated,
                              std::vector<HostTensor>* outputs) {
   donated_ = &donated;
+  former_pending_ = std::exchange(pending_, false);
   ++runtime_.runs;
   runtime_.stats.in_place_writes = 0;
   const absl::Status status = RunNested(inputs, nullptr, outputs);
@@ -88,8 +89,11 @@ absl::Status PlanRunner::RunAll(absl::Span<const RunInput> inputs,
   }
   if (status.ok() && !nested_) status = runtime_.launcher.EndRun();
   // Submitted work uses the inputs and outputs, so it is waited for even if a step failed; behind a
-  // nested plan on the device only if its memory could not be freed before.
-  if (!nested_ || kept_ == nullptr || !runtime_.device.frees_in_order()) {
+  // nested plan on the device only if its memory could not be freed before. Behind a pending run
+  // the caller does.
+  const bool in_order = kept_ != nullptr && runtime_.device.frees_in_order();
+  if (!(nested_ ? in_order : pending_ && status.ok())) {
+    pending_ = false;
     const absl::Status end = runtime_.device.Wait();
     if (status.ok()) status = end;
   }
@@ -178,7 +182,11 @@ absl::Status PlanRunner::SetInput(int i, const RunInput& input) {
   // An unused input may have any size.
   if (!plan_.inputs[i].read || tensor->numel() == 0) return absl::OkStatus();
   WEFT_RETURN_IF_ERROR(Ensure(buffer));
-  return Annotate(runtime_.device.CopyInLater(base_[buffer], tensor->raw(), tensor->bytes()),
+  // Without a wait at the end, the tensor has to be read by then.
+  const bool waits = kept_ == nullptr || (!nested_ && !pending_);
+  Device& device = runtime_.device;
+  return Annotate(waits ? device.CopyInLater(base_[buffer], tensor->raw(), tensor->bytes())
+                        : device.CopyIn(base_[buffer], tensor->raw(), tensor->bytes()),
                   InputName(i));
 }
 

@@ -22,6 +22,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "backends/runtime/device.h"
+#include "backends/runtime/device_run.h"
 #include "backends/runtime/device_tensor.h"
 #include "backends/runtime/plan_runtime.h"
 #include "backends/runtime/prepared_step.h"
@@ -54,9 +55,12 @@ class PlanRunner {
                    std::vector<HostTensor>* outputs);
   // The same on tensors in the host's or the device's memory. All outputs stay in the device's, but
   // for integers that are sizes. A new value that is stored in a donated tensor's memory is an
-  // output on that memory. FailedPrecondition for observed runs.
+  // output on that memory. FailedPrecondition for observed runs. Of the options, `outputs` is used;
+  // with a stream, the run may return before its work is done: is_pending().
   absl::Status RunOnDevice(absl::Span<const DeviceTensor> inputs, const std::vector<bool>& donated,
-                           std::vector<DeviceTensor>* outputs);
+                           const DeviceRunOptions& options, std::vector<DeviceTensor>* outputs);
+  // True if nothing has waited for the work of the last run.
+  bool is_pending() const { return pending_; }
 
  private:
   // Consecutive steps that the device can record, and their recording; null: not made yet.
@@ -78,6 +82,7 @@ class PlanRunner {
     const int variant;            // Of the launcher, when the steps were made.
     std::vector<bool> on_device;  // By input: its tensor is in the device's memory.
     bool keeps_outputs = false;   // They stay on the device.
+    std::vector<bool> bound;      // By output: it has memory of the caller; empty: none has.
     std::vector<int64_t> bytes;   // By buffer; -1: not known yet.
     // Offset in the arena by buffer; -1: not in the arena. Buffers of known size that are neither
     // temporaries nor handed out are placed after the temporaries.
@@ -186,6 +191,17 @@ class PlanRunner {
                        std::vector<DeviceTensor>* outputs);
   absl::Status SetKept(int i);
   absl::Status FinishKept(int i);
+  absl::Status MakeKept(int i);
+  // True if the run need not be done when it returns.
+  bool CanBePending(const DeviceRunOptions& options) const;
+  // Sets `placed` to the inputs with copies of those that steps cannot read where they lie; it
+  // stays empty if there are none.
+  absl::Status Place(absl::Span<const DeviceTensor> inputs, std::vector<DeviceTensor>* placed);
+  // Checks the caller's memory for outputs, and finds which of it steps may write.
+  absl::Status SetBound(absl::Span<const DeviceTensor> inputs,
+                        absl::Span<const DeviceTensor> bound);
+  absl::Status CheckBound(int i, absl::Span<const int64_t> dims) const;
+  const DeviceTensor* Bound(int i) const;
   absl::StatusOr<DeviceTensor> NewTensor(int output, absl::Span<const int64_t> dims);
   // Errors of data in the steps so far, if the next step writes to a donated tensor.
   absl::Status CheckBeforeWrites();
@@ -196,9 +212,9 @@ class PlanRunner {
   bool HasPlace(const RunView& view, const Assignment& assignment) const;
   bool IsOnDevice(int buffer, const Assignment& assignment) const;
   // Looks for tensors on the device that have other addresses than in the run before.
-  absl::Status FindMoved(Assignment* assignment) const;
+  absl::Status FindMoved(Assignment* assignment);
   // Waits, if need be, before recordings are dropped or changed.
-  absl::Status FinishReplays() const;
+  absl::Status FinishReplays();
   // Decides whether the segments of this run are recorded, and which older recordings are dropped.
   absl::Status BeginRecorded();
   // The segment that begins with the step, if it is to be replayed; else null.
@@ -267,6 +283,7 @@ class PlanRunner {
   // Recordings of an assignment that lost them, for reuse.
   std::vector<std::unique_ptr<Recording>> spare_;
 
+  bool may_fail_ = false;  // A step may fail because of data.
   // By step: it may write to a donor's memory, and steps before it whose errors have not been
   // looked for may fail.
   std::vector<bool> checks_before_;
@@ -283,7 +300,12 @@ class PlanRunner {
   std::vector<RunInput> run_inputs_;
   std::vector<DeviceTensor>* kept_ = nullptr;   // Outputs that stay on the device; null: none do.
   const std::vector<bool>* donated_ = nullptr;  // By input.
-  std::vector<bool> in_place_;                  // By output: stored in its donor.
+  // By output: the caller's memory for it, and whether steps may write it: no input lies there.
+  absl::Span<const DeviceTensor> bound_;
+  std::vector<bool> bound_apart_;
+  bool pending_ = false;         // The caller waits for the run, in the order of a stream.
+  bool former_pending_ = false;  // The same of the run before, if nothing has waited since.
+  std::vector<bool> in_place_;   // By output: stored in its donor.
   // By buffer: an upper bound of the elements' magnitudes, none of which is NaN; infinite if
   // unknown.
   std::vector<float> bounds_;

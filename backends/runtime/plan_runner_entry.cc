@@ -173,7 +173,9 @@ void PlanRunner::IndexOutputs() {
   for (const Step& step : plan_.steps) {
     checks_before_.push_back(unchecked && writes_back(step));
     if (checks_before_.back()) unchecked = false;
-    unchecked |= failing.MayFail(step);
+    const bool may_fail = failing.MayFail(step);
+    unchecked |= may_fail;
+    may_fail_ |= may_fail;
   }
 }
 
@@ -208,6 +210,7 @@ absl::Status PlanRunner::MakeKey(absl::Span<const RunInput> inputs, const Symbol
   if (!sizes_) CompileSizes(outer);
   WEFT_RETURN_IF_ERROR(sizes_->CheckPresent(inputs));
   key_.assign(1, kept_ != nullptr);
+  for (size_t i = 0; i < bound_.size(); ++i) key_.push_back(bound_[i].valid() ? -2 : -1);
   for (size_t i = 0; i < inputs.size(); ++i) {
     const RunInput& input = inputs[i];
     const int64_t kind = static_cast<int64_t>(input.dtype()) * 64 + input.rank();
@@ -269,6 +272,7 @@ absl::Status PlanRunner::FindAssignment(absl::Span<const RunInput> inputs, const
   auto made = std::make_unique<Assignment>(std::move(env), variant);
   for (const RunInput& input : inputs) made->on_device.push_back(input.device() != nullptr);
   made->keeps_outputs = kept_ != nullptr;
+  for (const DeviceTensor& output : bound_) made->bound.push_back(output.valid());
   made->addresses.resize(plan_.buffers.size());
   made->moved.resize(plan_.buffers.size());
   WEFT_RETURN_IF_ERROR(CheckConditions(made.get()));

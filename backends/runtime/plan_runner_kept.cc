@@ -14,6 +14,7 @@ namespace weft {
 
 absl::Status PlanRunner::RunOnDevice(absl::Span<const DeviceTensor> inputs,
                                      const std::vector<bool>& donated,
+                                     const DeviceRunOptions& options,
                                      std::vector<DeviceTensor>* outputs) {
   if (runtime_.observer != nullptr || runtime_.guard != nullptr) {
     return absl::FailedPreconditionError("a run that is checked takes tensors of the host");
@@ -24,13 +25,27 @@ absl::Status PlanRunner::RunOnDevice(absl::Span<const DeviceTensor> inputs,
         i < plan_.inputs.size() ? InputName(static_cast<int>(i)) : absl::StrCat("input ", i);
     return absl::InvalidArgumentError(absl::StrCat(name, " is in the memory of another device"));
   }
+  std::vector<DeviceTensor> placed;
+  WEFT_RETURN_IF_ERROR(Place(inputs, &placed));
+  if (!placed.empty()) inputs = placed;
+  WEFT_RETURN_IF_ERROR(SetBound(inputs, options.outputs));
   donated_ = &donated;
+  former_pending_ = std::exchange(pending_, CanBePending(options));
   outputs->clear();
   ++runtime_.runs;
   runtime_.stats.in_place_writes = 0;
   const absl::Status status = RunKept(inputs, nullptr, outputs);
   donated_ = nullptr;
+  bound_ = {};
   return status;
+}
+
+// An error that depends on data leaves all inputs as they were, so a run that has one must not have
+// returned new values of them.
+bool PlanRunner::CanBePending(const DeviceRunOptions& options) const {
+  const Device& device = runtime_.device;
+  return options.stream.has_value() && device.frees_in_order() && !device.is_traced() &&
+         !(may_fail_ && !plan_.write_backs.empty());
 }
 
 absl::Status PlanRunner::RunKept(absl::Span<const DeviceTensor> inputs, const SymbolEnv* outer,
@@ -54,6 +69,11 @@ absl::StatusOr<DeviceTensor> PlanRunner::NewTensor(int output, absl::Span<const 
 absl::Status PlanRunner::SetKept(int i) {
   DeviceTensor& output = (*kept_)[i];
   const auto& dims = current_->output_dims[i];
+  const DeviceTensor* const bound = Bound(i);
+  if (bound != nullptr && dims) {
+    WEFT_RETURN_IF_ERROR(CheckBound(i, *dims));
+    if (bound_apart_[i]) output = *bound;
+  }
   if (!dims || !IsDirect(i)) {
     output = DeviceTensor();
     return absl::OkStatus();
@@ -69,6 +89,18 @@ absl::Status PlanRunner::SetKept(int i) {
 }
 
 absl::Status PlanRunner::FinishKept(int i) {
+  WEFT_RETURN_IF_ERROR(MakeKept(i));
+  const DeviceTensor* const bound = Bound(i);
+  DeviceTensor& output = (*kept_)[i];
+  if (bound == nullptr || bound->memory() == output.memory()) return absl::OkStatus();
+  WEFT_RETURN_IF_ERROR(CheckBound(i, output.dims()));
+  WEFT_RETURN_IF_ERROR(
+      TensorMemory(runtime_, /*on_host=*/false).CopyTo(output, bound->device_address()));
+  output = *bound;
+  return absl::OkStatus();
+}
+
+absl::Status PlanRunner::MakeKept(int i) {
   DeviceTensor& output = (*kept_)[i];
   if (output.valid()) return absl::OkStatus();
   const View& view = plan_.output_views[i];

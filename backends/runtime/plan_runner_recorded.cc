@@ -38,14 +38,17 @@ bool PlanRunner::HasPlace(const RunView& view, const Assignment& a) const {
 }
 
 // True for a tensor on the device that may be the same one in every run: an input, or an output
-// that may be stored in an input's memory. Other outputs have new memory in every run.
+// that may be stored in an input's memory or has memory of the caller. Other outputs have new
+// memory in every run.
 bool PlanRunner::IsOnDevice(int b, const Assignment& a) const {
   const Buffer& buffer = plan_.buffers[b];
   if (buffer.kind == BufferKind::kInput) return a.on_device[buffer.index];
-  return buffer.kind == BufferKind::kOutput && a.keeps_outputs && buffer.donor >= 0;
+  if (buffer.kind != BufferKind::kOutput || !a.keeps_outputs) return false;
+  const auto output = static_cast<size_t>(buffer.index);
+  return buffer.donor >= 0 || (output < a.bound.size() && a.bound[output]);
 }
 
-absl::Status PlanRunner::FindMoved(Assignment* a) const {
+absl::Status PlanRunner::FindMoved(Assignment* a) {
   bool moved = false;
   bool anew = false;
   // In another run of the outermost plan, which may have other sizes, operands of the control flow
@@ -74,9 +77,12 @@ absl::Status PlanRunner::FindMoved(Assignment* a) const {
   return absl::OkStatus();
 }
 
-// Recordings live until the next Wait(); runs of nested plans do not wait at their end.
-absl::Status PlanRunner::FinishReplays() const {
-  return nested_ ? runtime_.device.Wait() : absl::OkStatus();
+// Recordings live until the next Wait(). Runs of nested plans do not wait at their end, nor does a
+// pending run.
+absl::Status PlanRunner::FinishReplays() {
+  if (!nested_ && !former_pending_) return absl::OkStatus();
+  former_pending_ = false;
+  return runtime_.device.Wait();
 }
 
 void PlanRunner::FindSegments(Assignment* a) const {
@@ -155,6 +161,7 @@ PlanRunner::Segment* PlanRunner::SegmentAt(size_t step) {
 }
 
 absl::Status PlanRunner::Record(Segment& segment) {
+  if (segment.recording != nullptr || former_pending_) WEFT_RETURN_IF_ERROR(FinishReplays());
   std::unique_ptr<Recording> reuse = std::move(segment.recording);
   if (reuse == nullptr && next_segment_ < spare_.size()) reuse = std::move(spare_[next_segment_]);
   WEFT_RETURN_IF_ERROR(runtime_.device.BeginRecording());

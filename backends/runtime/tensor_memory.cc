@@ -20,6 +20,7 @@ class PartOfMemory : public DeviceMemory {
  public:
   PartOfMemory(std::shared_ptr<DeviceMemory> whole, int64_t offset, int64_t bytes)
       : DeviceMemory(whole->data() + offset, bytes), whole_(std::move(whole)) {}
+  void SetStream(std::optional<void*> stream) override { whole_->SetStream(stream); }
 
  private:
   const std::shared_ptr<DeviceMemory> whole_;

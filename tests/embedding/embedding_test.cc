@@ -280,6 +280,7 @@ TEST_F(EmbeddingTest, AProgramInCRunsModels) {
               HasSubstr("logits: [2, "));
   EXPECT_THAT(Documented("by-hand examples/transformer.onnx 3").output, HasSubstr(": [3, 3, "));
   EXPECT_THAT(Documented("run_model/own_op").output, HasSubstr("above the limit: 2 and 1"));
+  EXPECT_EQ(Documented("run_model/on_device emulated").output, "device 2: 32\nruns: 3\n");
   const Ran bad = Shell("run_model/run_model examples/algebra.rules");
   EXPECT_EQ(bad.status, 1);
   EXPECT_THAT(bad.output, HasSubstr("run_model: module_load: "));

@@ -15,7 +15,11 @@
 #include "graph/tensor/tensor.h"
 #include "graph/tensor/type.h"
 
-namespace weft::c {
+namespace weft {
+
+class Program;
+
+namespace c {
 
 using Tensors = std::vector<HostTensor>;
 using NamedTensors = std::map<std::string, HostTensor>;
@@ -47,7 +51,8 @@ std::unique_ptr<Value> MakeValue(std::string name, const Type& type, bool option
 // The input in messages: its name in quotes, or its number.
 std::string InputText(const std::string& name, size_t index);
 
-}  // namespace weft::c
+}  // namespace c
+}  // namespace weft
 
 struct weft_program {
   std::unique_ptr<weft::c::Runnable> runnable;
@@ -61,6 +66,7 @@ struct weft_program {
   bool copies_inputs = false;
   // Inputs that are not optional may become state, so that `runnable` finds out what is missing.
   bool takes_states = false;
+  weft::Program* compiled = nullptr;  // Of `runnable`; null: it runs a plan of a file.
 };
 
 #endif  // WEFT_API_C_ENTRIES_PROGRAMS_H_

@@ -18,7 +18,8 @@
 namespace weft::c {
 namespace {
 
-constexpr int32_t kHostDevice = 1;  // kDLCPU
+constexpr int32_t kHostDevice = 1;        // kDLCPU
+constexpr int32_t kPageLockedDevice = 3;  // kDLCUDAHost
 constexpr uint32_t kDlpackMajor = 1;
 constexpr uint32_t kDlpackMinor = 0;
 
@@ -73,20 +74,56 @@ std::optional<int64_t> Extent(absl::Span<const int64_t> dims, absl::Span<const i
   return last < kMost ? std::optional<int64_t>(last + 1) : std::nullopt;
 }
 
-struct Layout {
-  DType dtype = DType::kF32;
-  std::vector<int64_t> dims;
-  std::vector<int64_t> strides;
-  uint8_t* data = nullptr;
-  int64_t bytes = 0;
+absl::Status CheckBools(const HostTensor& tensor) {
+  if (tensor.dtype() != DType::kBool || tensor.numel() == 0) return absl::OkStatus();
+  const HostTensor dense = tensor.Contiguous();
+  const uint8_t* bytes = dense.raw();
+  if (std::any_of(bytes, bytes + dense.numel(), [](uint8_t byte) { return byte > 1; })) {
+    return absl::InvalidArgumentError("a bool is neither 0 nor 1");
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<HostTensor> ViewOf(std::shared_ptr<HostBuffer> buffer, const TensorLayout& layout) {
+  WEFT_ASSIGN_OR_RETURN(HostTensor view, HostTensor::View(std::move(buffer), layout.dtype,
+                                                          layout.dims, layout.strides));
+  WEFT_RETURN_IF_ERROR(CheckBools(view));
+  return view;
+}
+
+absl::StatusOr<TensorLayout> ReadHostLayout(const weft_tensor& tensor) {
+  if (IsOnHost(tensor.device)) return ReadLayout(tensor);
+  return absl::InvalidArgumentError(absl::StrCat("it is on a device of type ", tensor.device.type,
+                                                 "; Weft takes host memory, type 1"));
+}
+
+// A tensor that was given away, with the memory behind it.
+struct Given {
+  weft_managed_tensor managed = {};
+  std::unique_ptr<TensorView> view;
 };
 
-absl::StatusOr<Layout> ReadLayout(const weft_tensor& tensor) {
-  if (tensor.device.type != kHostDevice) {
-    return absl::InvalidArgumentError(absl::StrCat("it is on a device of type ", tensor.device.type,
-                                                   "; Weft takes host memory, type 1"));
-  }
-  Layout layout;
+void DestroyGiven(weft_managed_tensor* self) { delete static_cast<Given*>(self->context); }
+
+}  // namespace
+
+weft_dl_type TypeFrom(DType dtype) {
+  const auto row = std::find_if(std::begin(kTypes), std::end(kTypes),
+                                [&](const DlType& type) { return type.dtype == dtype; });
+  return {row->code, row->bits, 1};
+}
+
+bool IsOnHost(const weft_dl_device& device) {
+  return device.type == kHostDevice || device.type == kPageLockedDevice;
+}
+
+absl::Status NameTensor(const absl::Status& status, absl::string_view name) {
+  if (status.ok()) return status;
+  return absl::Status(status.code(), absl::StrCat("tensor for ", name, ": ", status.message()));
+}
+
+absl::StatusOr<TensorLayout> ReadLayout(const weft_tensor& tensor) {
+  TensorLayout layout;
   WEFT_ASSIGN_OR_RETURN(layout.dtype, DTypeFrom(tensor.dtype));
   if (tensor.ndim < 0 || tensor.ndim > Type::kMaxRank) {
     return absl::InvalidArgumentError(
@@ -128,50 +165,12 @@ absl::StatusOr<Layout> ReadLayout(const weft_tensor& tensor) {
   return layout;
 }
 
-absl::Status CheckBools(const HostTensor& tensor) {
-  if (tensor.dtype() != DType::kBool || tensor.numel() == 0) return absl::OkStatus();
-  const HostTensor dense = tensor.Contiguous();
-  const uint8_t* bytes = dense.raw();
-  if (std::any_of(bytes, bytes + dense.numel(), [](uint8_t byte) { return byte > 1; })) {
-    return absl::InvalidArgumentError("a bool is neither 0 nor 1");
-  }
-  return absl::OkStatus();
-}
-
-absl::Status Named(const absl::Status& status, absl::string_view name) {
-  if (status.ok()) return status;
-  return absl::Status(status.code(), absl::StrCat("tensor for ", name, ": ", status.message()));
-}
-
-absl::StatusOr<HostTensor> ViewOf(std::shared_ptr<HostBuffer> buffer, const Layout& layout) {
-  WEFT_ASSIGN_OR_RETURN(HostTensor view, HostTensor::View(std::move(buffer), layout.dtype,
-                                                          layout.dims, layout.strides));
-  WEFT_RETURN_IF_ERROR(CheckBools(view));
-  return view;
-}
-
-// A tensor that was given away, with the memory behind it.
-struct Given {
-  weft_managed_tensor managed = {};
-  std::unique_ptr<TensorView> view;
-};
-
-void DestroyGiven(weft_managed_tensor* self) { delete static_cast<Given*>(self->context); }
-
-}  // namespace
-
-weft_dl_type TypeFrom(DType dtype) {
-  const auto row = std::find_if(std::begin(kTypes), std::end(kTypes),
-                                [&](const DlType& type) { return type.dtype == dtype; });
-  return {row->code, row->bits, 1};
-}
-
 absl::StatusOr<HostTensor> BorrowTensor(const weft_tensor& tensor, absl::string_view name) {
-  const absl::StatusOr<Layout> layout = ReadLayout(tensor);
-  if (!layout.ok()) return Named(layout.status(), name);
+  const absl::StatusOr<TensorLayout> layout = ReadHostLayout(tensor);
+  if (!layout.ok()) return NameTensor(layout.status(), name);
   absl::StatusOr<HostTensor> view =
       ViewOf(HostBuffer::Borrow(layout->data, layout->bytes), *layout);
-  if (!view.ok()) return Named(view.status(), name);
+  if (!view.ok()) return NameTensor(view.status(), name);
   return view;
 }
 
@@ -180,11 +179,11 @@ absl::StatusOr<HostTensor> TakeTensor(OwnedTensor tensor, absl::string_view name
     return absl::InvalidArgumentError(absl::StrCat("tensor for ", name, ": it is of version ",
                                                    tensor->version_major, ", not ", kDlpackMajor));
   }
-  const absl::StatusOr<Layout> layout = ReadLayout(tensor->tensor);
-  if (!layout.ok()) return Named(layout.status(), name);
+  const absl::StatusOr<TensorLayout> layout = ReadHostLayout(tensor->tensor);
+  if (!layout.ok()) return NameTensor(layout.status(), name);
   absl::StatusOr<HostTensor> view = ViewOf(
       std::make_shared<ManagedBuffer>(layout->data, layout->bytes, std::move(tensor)), *layout);
-  if (!view.ok()) return Named(view.status(), name);
+  if (!view.ok()) return NameTensor(view.status(), name);
   return view;
 }
 

@@ -25,6 +25,22 @@ using OwnedTensor = std::unique_ptr<weft_managed_tensor, ManagedDeleter>;
 
 weft_dl_type TypeFrom(DType dtype);
 
+// Where the elements of a caller's tensor lie, on whichever device.
+struct TensorLayout {
+  DType dtype = DType::kF32;
+  std::vector<int64_t> dims;
+  std::vector<int64_t> strides;
+  uint8_t* data = nullptr;  // Null without elements.
+  int64_t bytes = 0;        // From the first to behind the last one.
+};
+
+// InvalidArgument for a tensor that is malformed.
+absl::StatusOr<TensorLayout> ReadLayout(const weft_tensor& tensor);
+// True for memory that the host reads: kDLCPU, and kDLCUDAHost, which is page-locked.
+bool IsOnHost(const weft_dl_device& device);
+// The status of a caller's tensor, with its name.
+absl::Status NameTensor(const absl::Status& status, absl::string_view name);
+
 // A view of the caller's memory. InvalidArgument, with `name` before the reason, for a tensor that
 // is malformed or not in host memory; the memory itself is believed, except for bools, whose bytes
 // must be 0 or 1.

@@ -27,6 +27,15 @@ weft_error* ProgramCreate(const weft_module* module, const weft_program_options*
                           weft_program** program);
 weft_error* ProgramOpen(const char* path, const weft_plan_options* options, weft_program** program);
 
+// device_runs.cc
+weft_error* ProgramDevice(weft_program* program, weft_dl_device* device);
+weft_error* ProgramRunOnDevice(weft_program* program, const weft_run_options* options,
+                               const weft_tensor* const* inputs, size_t num_inputs,
+                               weft_managed_tensor** outputs, size_t num_outputs);
+weft_error* ProgramSynchronize(weft_program* program);
+weft_error* ProgramCopyTensor(weft_program* program, const weft_tensor* tensor,
+                              weft_dl_device device, weft_managed_tensor** copy);
+
 // profiles.cc
 weft_error* ProfileStart(weft_profile** profile);
 weft_error* ProfileStop(weft_profile* profile, const char* path);

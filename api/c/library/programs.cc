@@ -48,6 +48,8 @@ class CompiledModule : public Runnable {
   absl::Status SetStates(const NamedTensors& states) override { return program_.SetStates(states); }
   std::string Explain() const override { return program_.Explain().ToString(); }
 
+  Program* program() { return &program_; }
+
  private:
   const ExtensionsRef extensions_;  // Null: none. Outlives the program.
   Program program_;
@@ -112,7 +114,9 @@ weft_error* ProgramCreate(const weft_module* module, const weft_program_options*
     made->states = compiled.state_names();
     made->runs_plans = backend->runs_plans();
     made->copies_inputs = !made->runs_plans && MayKeepInputs(compiled);
-    made->runnable = std::make_unique<CompiledModule>(module->extensions, std::move(compiled));
+    auto runnable = std::make_unique<CompiledModule>(module->extensions, std::move(compiled));
+    made->compiled = runnable->program();
+    made->runnable = std::move(runnable);
     *program = made.release();
     return absl::OkStatus();
   });

@@ -12,19 +12,20 @@ const char* LibraryVersion() { return kVersion; }
 
 // In the order of the header.
 constexpr weft_api kApi = {
-    sizeof(weft_api),  WEFT_API_VERSION,   LibraryVersion,    ErrorCode,
-    ErrorMessage,      ErrorFunction,      ErrorDestroy,      TextData,
-    TextSize,          TextDestroy,        ModuleLoad,        ModuleParse,
-    ModuleClone,       ModuleDestroy,      ModuleRunPasses,   ModuleEmit,
-    ModuleSave,        ModuleCompile,      ProgramCreate,     ProgramOpen,
-    ProgramDestroy,    ProgramNumInputs,   ProgramNumOutputs, ProgramInput,
-    ProgramOutput,     ProgramRun,         ProgramRunNamed,   ProgramFunctionalCall,
-    ProgramNumStates,  ProgramStateName,   ProgramState,      ProgramSetStates,
-    ProgramExplain,    SetLogSettings,     SetLogCallback,    ProfileStart,
-    ProfileStep,       ProfileStop,        ExtensionsCreate,  ExtensionsDestroy,
-    ExtensionsAddOp,   ExtensionsAddRules, ModuleParseWith,   OpCallNumOperands,
-    OpCallOperandType, OpCallAttr,         OpCallSetType,     OpCallOperand,
-    OpCallResult,      OpCallFail,         SetAllocator,      SetParallelFor,
+    sizeof(weft_api),  WEFT_API_VERSION,   LibraryVersion,     ErrorCode,
+    ErrorMessage,      ErrorFunction,      ErrorDestroy,       TextData,
+    TextSize,          TextDestroy,        ModuleLoad,         ModuleParse,
+    ModuleClone,       ModuleDestroy,      ModuleRunPasses,    ModuleEmit,
+    ModuleSave,        ModuleCompile,      ProgramCreate,      ProgramOpen,
+    ProgramDestroy,    ProgramNumInputs,   ProgramNumOutputs,  ProgramInput,
+    ProgramOutput,     ProgramRun,         ProgramRunNamed,    ProgramFunctionalCall,
+    ProgramNumStates,  ProgramStateName,   ProgramState,       ProgramSetStates,
+    ProgramExplain,    SetLogSettings,     SetLogCallback,     ProfileStart,
+    ProfileStep,       ProfileStop,        ExtensionsCreate,   ExtensionsDestroy,
+    ExtensionsAddOp,   ExtensionsAddRules, ModuleParseWith,    OpCallNumOperands,
+    OpCallOperandType, OpCallAttr,         OpCallSetType,      OpCallOperand,
+    OpCallResult,      OpCallFail,         SetAllocator,       SetParallelFor,
+    ProgramDevice,     ProgramRunOnDevice, ProgramSynchronize, ProgramCopyTensor,
 };
 
 }  // namespace

@@ -1,5 +1,7 @@
 // The table of the C interface in a program without a compiler: what reads, changes and compiles
 // modules is an error, or does nothing.
+#include <algorithm>
+
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "api/c/entries/entries.h"
@@ -56,6 +58,16 @@ constexpr char kExtensionsCreate[] = "extensions_create";
 constexpr char kExtensionsAddOp[] = "extensions_add_op";
 constexpr char kExtensionsAddRules[] = "extensions_add_rules";
 constexpr char kModuleParseWith[] = "module_parse_with";
+constexpr char kProgramDevice[] = "program_device";
+constexpr char kProgramRunOnDevice[] = "program_run_on_device";
+constexpr char kProgramSynchronize[] = "program_synchronize";
+constexpr char kProgramCopyTensor[] = "program_copy_tensor";
+
+weft_error* ProgramRunOnDevice(weft_program*, const weft_run_options*, const weft_tensor* const*,
+                               size_t, weft_managed_tensor** outputs, size_t num_outputs) {
+  if (outputs != nullptr) std::fill_n(outputs, num_outputs, nullptr);
+  return NeedsLibrary<kProgramRunOnDevice>();
+}
 
 // The caller is told that its op is not used.
 weft_error* ExtensionsAddOp(weft_extensions*, const weft_op* op) {
@@ -119,6 +131,10 @@ constexpr weft_api kApi = {
     Nothing,  // op_call_fail
     SetAllocator,
     SetParallelFor,
+    NeedsLibrary<kProgramDevice>,
+    ProgramRunOnDevice,
+    NeedsLibrary<kProgramSynchronize>,
+    NeedsLibrary<kProgramCopyTensor>,
 };
 
 }  // namespace

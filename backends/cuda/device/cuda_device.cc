@@ -1,6 +1,8 @@
 #include "backends/cuda/device/cuda_device.h"
 
 #include <algorithm>
+#include <atomic>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -52,21 +54,30 @@ void StepLabels::Add(const std::string& label) {
 class CudaDevice::Piece : public DeviceMemory {
  public:
   Piece(CudaDevice& device, CuAddress address, int64_t bytes)
-      : DeviceMemory(reinterpret_cast<char*>(address), bytes), device_(device) {}
-  // Work that was submitted before still uses the memory. Errors are those of earlier work, which
+      : DeviceMemory(reinterpret_cast<char*>(address), bytes),
+        device_(device),
+        stream_(device.stream_) {}
+  void SetStream(std::optional<void*> stream) override {
+    stream_ = stream ? static_cast<CuStream>(*stream) : device_.stream_;
+  }
+  // On any thread, whose context stays what it is. Work that was submitted before still uses the
+  // memory. Errors are those of earlier work, which
   // the next synchronization reports.
   ~Piece() override {
     const DriverApi& driver = device_.driver_;
-    driver.context_set_current(device_.context_->get());
+    const bool pushed = driver.context_push(device_.context_->get()) == kCuSuccess;
     if (device_.pool_ != nullptr) {
-      driver.pool_free(AddressOf(data()), device_.stream_);
+      driver.pool_free(AddressOf(data()), stream_);
     } else {
       driver.memory_free(AddressOf(data()));
     }
+    CuContext popped = nullptr;
+    if (pushed) driver.context_pop(&popped);
   }
 
  private:
   CudaDevice& device_;
+  std::atomic<CuStream> stream_;  // In whose order the memory is freed.
 };
 
 absl::StatusOr<std::unique_ptr<CudaDevice>> CudaDevice::Open(const Libraries& libraries,
@@ -89,6 +100,7 @@ absl::StatusOr<std::unique_ptr<CudaDevice>> CudaDevice::Open(const Libraries& li
 
 absl::Status CudaDevice::Setup(int ordinal, const std::string& cupti) {
   int minor = 0;
+  ordinal_ = ordinal;
   const auto attribute = [&](int* value, CuDeviceAttribute which) {
     return Check(driver_.device_attribute(value, which, device_), "cuDeviceGetAttribute");
   };
@@ -131,6 +143,9 @@ CudaDevice::~CudaDevice() {
   if (context_ == nullptr) return;
   driver_.context_set_current(context_->get());
   timeline_ = nullptr;
+  for (CuEvent event : {before_, behind_}) {
+    if (event != nullptr) driver_.event_destroy(event);
+  }
   if (stream_ != nullptr) driver_.stream_destroy(stream_);
   if (pool_ != nullptr) driver_.pool_destroy(pool_);
 }

@@ -101,6 +101,17 @@ class CudaDevice : public Device {
   std::shared_ptr<HostBuffer> AllocateHost(int64_t bytes,
                                            profiler::MemoryCategory category) override;
   absl::Status Wait() override;
+  // Work that is submitted from now on is done behind all that the caller's stream was given so
+  // far. FailedPrecondition if the stream's work is captured.
+  absl::Status WaitFor(CuStream stream);
+  // What the caller's stream is given from now on is done behind all work that was submitted so
+  // far.
+  absl::Status Hold(CuStream stream);
+  // True if the work before the last Hold() is done.
+  absl::StatusOr<bool> HasReachedHold();
+  // InvalidArgument if the address is not in the memory of this GPU.
+  absl::Status CheckAddress(const void* address);
+  int ordinal() const { return ordinal_; }
   bool is_traced() const override { return timeline_->mode() != GpuTimeline::Mode::kOff; }
   uint64_t SetCause(uint64_t correlation) override { return timeline_->SetCause(correlation); }
 
@@ -138,6 +149,7 @@ class CudaDevice : public Device {
   CudaDevice(const Libraries& libraries, CuDevice device);
   absl::Status Setup(int ordinal, const std::string& cupti);
   absl::Status MakePool();
+  absl::Status MakeEvents();
   absl::Status SubmitCopyIn(char* to, const void* from, int64_t bytes);
   // CUPTI's number (gpu_activity.h) of the kind of host memory.
   uint8_t MemoryKindOf(const void* host) const;
@@ -152,10 +164,15 @@ class CudaDevice : public Device {
   const Libraries& libraries_;
   const DriverApi& driver_;
   const CuDevice device_;
+  int ordinal_ = 0;
   std::shared_ptr<PrimaryContext> context_;
   std::unique_ptr<InputStaging> staging_;
   CuMemoryPool pool_ = nullptr;  // Null: the device has none.
   CuStream stream_ = nullptr;
+  // Work of a caller's stream that is waited for, and own work that such a stream waits for; made
+  // for the first such stream.
+  CuEvent before_ = nullptr;
+  CuEvent behind_ = nullptr;
   std::unique_ptr<GpuTimeline> timeline_;
   int multiprocessors_ = 1;
   int compute_major_ = 0;

@@ -111,7 +111,7 @@ static_assert(sizeof(CuMemoryPoolProperties) == 88);
 
 enum CuMemoryPoolAttribute : int { kCuPoolReleaseThreshold = 4 };
 
-enum CuPointerAttribute : int { kCuPointerMemoryType = 2 };
+enum CuPointerAttribute : int { kCuPointerMemoryType = 2, kCuPointerDevice = 9 };
 
 inline constexpr unsigned kCuHostPortable = 1;
 
@@ -184,10 +184,12 @@ enum CuCaptureMode : int { kCuCaptureThreadLocal = 1 };
   X(stream_destroy, "cuStreamDestroy_v2", (CuStream stream))                                       \
   X(stream_synchronize, "cuStreamSynchronize", (CuStream stream))                                  \
   X(stream_wait_event, "cuStreamWaitEvent", (CuStream stream, CuEvent event, unsigned flags))      \
+  X(stream_is_capturing, "cuStreamIsCapturing", (CuStream stream, int* status))                    \
   X(event_create, "cuEventCreate", (CuEvent * event, unsigned flags))                              \
   X(event_destroy, "cuEventDestroy_v2", (CuEvent event))                                           \
   X(event_record, "cuEventRecord", (CuEvent event, CuStream stream))                               \
   X(event_synchronize, "cuEventSynchronize", (CuEvent event))                                      \
+  X(event_query, "cuEventQuery", (CuEvent event))                                                  \
   X(event_elapsed, "cuEventElapsedTime", (float* milliseconds, CuEvent begin, CuEvent end))        \
   X(module_load, "cuModuleLoadData", (CuModule * module, const void* image))                       \
   X(module_unload, "cuModuleUnload", (CuModule module))                                            \

@@ -49,6 +49,18 @@ TEST(WeftRuntimeTest, EntriesOfTheLibraryAreErrors) {
   ExpectNeedsLibrary(weft.extensions_create(&extensions), "extensions_create");
   EXPECT_EQ(extensions, nullptr);
   ExpectNeedsLibrary(weft.extensions_add_rules(nullptr, "", 0, "a"), "extensions_add_rules");
+  weft_dl_device device = {1, 0};
+  ExpectNeedsLibrary(weft.program_device(nullptr, &device), "program_device");
+  weft_managed_tensor* outputs[] = {Stale<weft_managed_tensor>(), Stale<weft_managed_tensor>()};
+  ExpectNeedsLibrary(weft.program_run_on_device(nullptr, nullptr, nullptr, 0, outputs, 2),
+                     "program_run_on_device");
+  EXPECT_EQ(outputs[0], nullptr);
+  EXPECT_EQ(outputs[1], nullptr);
+  ExpectNeedsLibrary(weft.program_synchronize(nullptr), "program_synchronize");
+  outputs[0] = Stale<weft_managed_tensor>();
+  ExpectNeedsLibrary(weft.program_copy_tensor(nullptr, nullptr, device, &outputs[0]),
+                     "program_copy_tensor");
+  EXPECT_EQ(outputs[0], nullptr);
 }
 
 TEST(WeftRuntimeTest, AnOpIsGivenBack) {

@@ -388,7 +388,7 @@ TEST(DeviceTensors, OnATargetWithoutADevice) {
   Session device = Make(kStep);
   inputs[1] = OnDevice(device, Row({1, 1, 1}));
   EXPECT_THAT(std::string(session.RunOnDevice(&inputs).status().message()),
-              HasSubstr("input 1 is in the memory of a device"));
+              HasSubstr("input 1 (g) is in the memory of a device"));
 }
 
 // Each call of the driver fails once; the next run is right, and no memory is lost.

@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "backends/cuda/backend.h"
+#include "backends/runtime/device_run.h"
 #include "backends/runtime/device_tensor.h"
 #include "graph/ir/builder.h"
 #include "graph/ir/graph.h"
@@ -149,7 +150,7 @@ TEST_P(CudaSamples, GiveWhatEvalGives) {
   std::vector<DeviceTensor> kept;
   std::vector<DeviceTensor> kept_written;
   const absl::Status again =
-      (*made)->RunOnDevice(tensors, std::vector<bool>(inputs.size()), &kept, &kept_written);
+      (*made)->RunOnDevice(tensors, std::vector<bool>(inputs.size()), {}, &kept, &kept_written);
   ASSERT_TRUE(again.ok()) << again;
   ASSERT_EQ(kept.size(), want.size());
   for (size_t i = 0; i < want.size(); ++i) {

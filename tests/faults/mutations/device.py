@@ -83,8 +83,8 @@ MUTATIONS = [
      "bench cannot verify a device"),
     # Control flow.
     ("control-frees-before-work-is-done", "backends/runtime/plan_runner.cc",
-     "if (!nested_ || kept_ == nullptr || !runtime_.device.frees_in_order()) {",
-     "if (!nested_ || kept_ == nullptr) {",
+     "const bool in_order = kept_ != nullptr && runtime_.device.frees_in_order();",
+     "const bool in_order = kept_ != nullptr;",
      "a carried tensor is freed while a step that was submitted reads it"),
     ("control-copies-without-waiting", "backends/runtime/tensor_memory.cc",
      "return device.frees_in_order() ? absl::OkStatus() : device.Wait();", "return absl::OkStatus();",
