@@ -103,7 +103,7 @@ std::unique_ptr<cpu::Standalone> Open(const std::string& path) {
 TEST(PackedWeights, NothingIsPackedAndTheBitsAreTheSame) {
   const std::string plain = Write("plain.weftb", /*pack=*/false);
   const std::string packed = Write("packed.weftb", /*pack=*/true);
-  EXPECT_GT(ReadBytes(packed).size(), ReadBytes(plain).size() + 4 * 48 * (32 + 32 + 40));
+  EXPECT_GE(ReadBytes(packed).size(), ReadBytes(plain).size() + 4 * 48 * (32 + 32 + 40));
   // Many rows may run in another routine, unless few rows came before.
   for (const std::vector<int64_t>& sizes : {std::vector<int64_t>{1, 5, 64, 900}, {900, 3, 900}}) {
     const auto want_of = Open(plain);

@@ -167,7 +167,7 @@ lstm: its decomposition has control flow
 lu_factor: no kernel has lu_factor
 lu_solve: no kernel has lu_solve
 matmul: no kernel has matmul
-matmul_float8: no kernel has matmul
+matmul_float8: no kernel has elements of f8e4m3
 matmul_integer: no kernel has matmul
 matmul_nbits: a constant of a decomposition
 matrix_exp: no kernel has matrix_exp

@@ -14,6 +14,7 @@
 #include "backends/cuda/backend.h"
 #include "backends/cuda/driver/libraries.h"
 #include "backends/reference/executor.h"
+#include "backends/runtime/device_run.h"
 #include "backends/runtime/device_tensor.h"
 #include "graph/ir/module.h"
 #include "graph/tensor/tensor.h"
@@ -82,7 +83,7 @@ class EmulatedProgram {
     std::vector<DeviceTensor> outputs;
     std::vector<DeviceTensor> written;
     const absl::Status status =
-        executable_->RunOnDevice(given, std::vector<bool>(given.size()), &outputs, &written);
+        executable_->RunOnDevice(given, std::vector<bool>(given.size()), {}, &outputs, &written);
     if (!status.ok()) return status;
     std::vector<HostTensor> results;
     for (const DeviceTensor& output : outputs) {
