@@ -52,8 +52,9 @@ template <class T> static inline void w_mma(float* c, const unsigned* a, const u
   }
   weft_host->exchange(__LINE__, ~0u, 0, -1);
 }
-template <class A, class B>
-static inline void w_mma(unsigned* c, const unsigned* a, const unsigned* b, A, B) {
+// Adds the products of bytes, four in a register.
+template <class C, class Product>
+static inline void w_mma_bytes(C* c, const unsigned* a, const unsigned* b, Product product) {
   static unsigned lanes[32][32][6];
   const unsigned warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   for (int i = 0; i < 4; ++i) lanes[warp][lane][i] = a[i];
@@ -64,28 +65,22 @@ static inline void w_mma(unsigned* c, const unsigned* a, const unsigned* b, A, B
     for (int k = 0; k < 32; ++k) {
       const unsigned x = lanes[warp][row % 8 * 4 + k % 16 / 4][row / 8 + k / 16 * 2];
       const unsigned y = lanes[warp][column * 4 + k % 16 / 4][4 + k / 16];
-      c[e] += (unsigned)((int)(A)(x >> k % 4 * 8) * (int)(B)(y >> k % 4 * 8));
+      c[e] += product((unsigned char)(x >> k % 4 * 8), (unsigned char)(y >> k % 4 * 8));
     }
   }
   weft_host->exchange(__LINE__, ~0u, 0, -1);
 }
 template <class A, class B>
+static inline void w_mma(unsigned* c, const unsigned* a, const unsigned* b, A, B) {
+  w_mma_bytes(c, a, b, [](unsigned char x, unsigned char y) {
+    return (unsigned)((int)(A)x * (int)(B)y);
+  });
+}
+template <class A, class B>
 static inline void w_mma(float* c, const unsigned* a, const unsigned* b, A, B) {
-  static unsigned lanes[32][32][6];
-  const unsigned warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-  for (int i = 0; i < 4; ++i) lanes[warp][lane][i] = a[i];
-  for (int i = 0; i < 2; ++i) lanes[warp][lane][4 + i] = b[i];
-  weft_host->exchange(__LINE__, ~0u, 0, -1);
-  for (int e = 0; e < 4; ++e) {
-    const int row = lane / 4 + e / 2 * 8, column = lane % 4 * 2 + e % 2;
-    for (int k = 0; k < 32; ++k) {
-      const unsigned x = lanes[warp][row % 8 * 4 + k % 16 / 4][row / 8 + k / 16 * 2];
-      const unsigned y = lanes[warp][column * 4 + k % 16 / 4][4 + k / 16];
-      c[e] += w_value(w_pun<A>((unsigned char)(x >> k % 4 * 8))) *
-              w_value(w_pun<B>((unsigned char)(y >> k % 4 * 8)));
-    }
-  }
-  weft_host->exchange(__LINE__, ~0u, 0, -1);
+  w_mma_bytes(c, a, b, [](unsigned char x, unsigned char y) {
+    return w_value(w_pun<A>(x)) * w_value(w_pun<B>(y));
+  });
 }
 template <class T> static inline unsigned w_add_bytes(unsigned bytes, unsigned x, T) {
   for (int i = 0; i < 4; ++i) x += (unsigned)(int)(T)(bytes >> 8 * i);
