@@ -72,7 +72,7 @@ absl::Status PlanExecutable::RunOnDevice(absl::Span<const DeviceTensor> inputs,
   if (!options.stream) return RunLocked<DeviceTensor>(/*ordered=*/false, run, outputs, written);
   WEFT_RETURN_IF_ERROR(RunLocked<DeviceTensor>(
       /*ordered=*/true, [&] { return RunBehind(*options.stream, run); }, outputs, written));
-  // Whoever drops one of them next does so while the stream's work may use it.
+  // The next owner to drop one of them does so while the stream's work may use it.
   for (const auto tensors :
        {inputs, absl::MakeConstSpan(*outputs), absl::MakeConstSpan(*written)}) {
     for (const DeviceTensor& tensor : tensors) {

@@ -66,7 +66,6 @@ class VariantCache {
   ProgramExplanation Explain() const;
 
  private:
-  std::vector<Found> All() const;
   struct Entry {
     std::shared_ptr<const Variant> variant;
     std::vector<MissedVariant> misses;
@@ -74,6 +73,7 @@ class VariantCache {
   };
   using Values = std::vector<int64_t>;
 
+  std::vector<Found> All() const;
   std::shared_ptr<const Variant> Find(const Values& values, absl::Span<const RunInput> inputs)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::StatusOr<Found> Compile(const Values& values, absl::Span<const RunInput> inputs);

@@ -1,4 +1,4 @@
-// What a Program is made of (program.h): its model, variants and state.
+// The parts of a Program (program.h): its model, variants and state.
 #ifndef WEFT_API_PROGRAM_IMPL_H_
 #define WEFT_API_PROGRAM_IMPL_H_
 

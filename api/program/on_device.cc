@@ -173,7 +173,7 @@ absl::StatusOr<std::vector<DeviceTensor>> ProgramImpl::RunOnDevice(
     donated = filled;
     absl::MutexLock lock(&mu_);
     for (size_t i = 0; i < filled.size(); ++i) {
-      // What is overwritten has no other user.
+      // Memory that is overwritten has no other user.
       if (filled[i] && !inputs[i].on_host()) device_state_[i] = DeviceTensor();
     }
   }

@@ -31,7 +31,7 @@ struct IntegerProduct {
   ByteWeights weights;
   // Such a target takes the second operand as it is, with its zero point.
   bool as_it_is = false;
-  // Of floats of 8 bits, for a target that takes them (matmul_float8).
+  // The operands are floats of 8 bits, which the target takes (matmul_float8).
   bool float8 = false;
 };
 

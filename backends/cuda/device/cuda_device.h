@@ -104,7 +104,7 @@ class CudaDevice : public Device {
   // Work that is submitted from now on is done behind all that the caller's stream was given so
   // far. FailedPrecondition if the stream's work is captured.
   absl::Status WaitFor(CuStream stream);
-  // What the caller's stream is given from now on is done behind all work that was submitted so
+  // Work that the caller's stream is given from now on is done behind all that was submitted so
   // far.
   absl::Status Hold(CuStream stream);
   // True if the work before the last Hold() is done.

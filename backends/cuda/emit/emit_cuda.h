@@ -81,7 +81,7 @@ struct CudaSplit {
   CudaFunction finish;
 };
 
-// What launches of one nest depend on.
+// A nest, and all that its launches depend on.
 struct CudaNest {
   CudaFunction function;
   CudaGroups groups;

@@ -216,7 +216,7 @@ absl::Status AddPack(const ConvolutionMaking& making, const ConvolutionForm& for
       code->AddPacked(launch);
     });
   }
-  // What the kernel reads of the sizes.
+  // The sizes that the kernel reads.
   ConvolutionSizes packing;
   packing.columns = sizes.columns;
   packing.groups = sizes.groups;

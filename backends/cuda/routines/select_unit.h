@@ -18,7 +18,7 @@ struct SelectSizes {
   int64_t size = 0, parts = 0, part = 0;
   int64_t found = 0;
   int64_t rank = 0, dims[kMaxSelectDims] = {};  // Of the operand of nonzero.
-  // Of unique: groups stand in the order of their elements, else of their first ones.
+  // For unique: groups stand in the order of their elements, else of their first ones.
   int64_t sorted = 1;
   int64_t has_indices = 1, has_inverse = 1, has_counts = 1;
 };

@@ -11,7 +11,7 @@
 
 namespace weft::cuda {
 
-// What a program that uses the GPU does first: it holds the primary context.
+// As a program that uses the GPU does first, it holds the primary context.
 inline void HoldContext(const DriverApi& driver) {
   CuContext context = nullptr;
   EXPECT_EQ(driver.init(0), kCuSuccess);
