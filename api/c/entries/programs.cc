@@ -20,17 +20,6 @@ const weft_value_info* InfoAt(const std::vector<std::unique_ptr<Value>>& values,
   return index < values.size() ? &values[index]->info : nullptr;
 }
 
-absl::Status CheckOutputs(const weft_program& program, weft_managed_tensor** outputs,
-                          size_t num_outputs) {
-  if (num_outputs != program.outputs.size()) {
-    return absl::InvalidArgumentError(absl::StrCat("the program has ", program.outputs.size(),
-                                                   " outputs, and there is room for ",
-                                                   num_outputs));
-  }
-  if (num_outputs > 0) WEFT_RETURN_IF_ERROR(CheckGiven(outputs, "outputs"));
-  return absl::OkStatus();
-}
-
 void Clear(weft_managed_tensor** outputs, size_t num_outputs) {
   if (outputs != nullptr) std::fill(outputs, outputs + num_outputs, nullptr);
 }
@@ -89,6 +78,25 @@ class Borrowed {
 
 }  // namespace
 
+absl::Status CheckInputs(const weft_program& program, const weft_tensor* const* inputs,
+                         size_t num_inputs) {
+  if (num_inputs != program.inputs.size()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the program takes ", program.inputs.size(), " inputs, got ", num_inputs));
+  }
+  return num_inputs > 0 ? CheckGiven(inputs, "inputs") : absl::OkStatus();
+}
+
+absl::Status CheckOutputs(const weft_program& program, weft_managed_tensor** outputs,
+                          size_t num_outputs) {
+  if (num_outputs != program.outputs.size()) {
+    return absl::InvalidArgumentError(absl::StrCat("the program has ", program.outputs.size(),
+                                                   " outputs, and there is room for ",
+                                                   num_outputs));
+  }
+  return num_outputs > 0 ? CheckGiven(outputs, "outputs") : absl::OkStatus();
+}
+
 std::unique_ptr<Value> MakeValue(std::string name, const Type& type, bool optional) {
   auto value = std::make_unique<Value>();
   value->name = std::move(name);
@@ -137,11 +145,7 @@ weft_error* ProgramRun(weft_program* program, const weft_tensor* const* inputs, 
     Clear(outputs, num_outputs);
     WEFT_RETURN_IF_ERROR(CheckGiven(program, "program"));
     WEFT_RETURN_IF_ERROR(CheckOutputs(*program, outputs, num_outputs));
-    if (num_inputs != program->inputs.size()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("the program takes ", program->inputs.size(), " inputs, got ", num_inputs));
-    }
-    if (num_inputs > 0) WEFT_RETURN_IF_ERROR(CheckGiven(inputs, "inputs"));
+    WEFT_RETURN_IF_ERROR(CheckInputs(*program, inputs, num_inputs));
     Borrowed borrowed(program->copies_inputs);
     Tensors tensors(num_inputs);
     for (size_t i = 0; i < num_inputs; ++i) {

@@ -51,6 +51,12 @@ std::unique_ptr<Value> MakeValue(std::string name, const Type& type, bool option
 // The input in messages: its name in quotes, or its number.
 std::string InputText(const std::string& name, size_t index);
 
+// InvalidArgument unless a call has that many inputs, or room for that many outputs.
+absl::Status CheckInputs(const weft_program& program, const weft_tensor* const* inputs,
+                         size_t num_inputs);
+absl::Status CheckOutputs(const weft_program& program, weft_managed_tensor** outputs,
+                          size_t num_outputs);
+
 }  // namespace c
 }  // namespace weft
 

@@ -186,11 +186,7 @@ OwnedTensor DeviceTensors::Give(DeviceTensor tensor, bool may_be_shared) const {
 absl::StatusOr<std::vector<DeviceTensor>> InputsFrom(const weft_program& program,
                                                      const weft_tensor* const* inputs,
                                                      size_t num_inputs, DeviceTensors* tensors) {
-  if (num_inputs != program.inputs.size()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the program takes ", program.inputs.size(), " inputs, got ", num_inputs));
-  }
-  if (num_inputs > 0) WEFT_RETURN_IF_ERROR(CheckGiven(inputs, "inputs"));
+  WEFT_RETURN_IF_ERROR(CheckInputs(program, inputs, num_inputs));
   std::vector<DeviceTensor> given(num_inputs);
   for (size_t i = 0; i < num_inputs; ++i) {
     const Value& input = *program.inputs[i];
@@ -238,12 +234,7 @@ weft_error* ProgramRunOnDevice(weft_program* program, const weft_run_options* op
     if (outputs != nullptr) std::fill_n(outputs, num_outputs, nullptr);
     WEFT_ASSIGN_OR_RETURN(Program * compiled, CompiledOf(program));
     WEFT_ASSIGN_OR_RETURN(const weft_run_options given, OptionsFrom(options));
-    if (num_outputs != program->outputs.size()) {
-      return absl::InvalidArgumentError(absl::StrCat("the program has ", program->outputs.size(),
-                                                     " outputs, and there is room for ",
-                                                     num_outputs));
-    }
-    if (num_outputs > 0) WEFT_RETURN_IF_ERROR(CheckGiven(outputs, "outputs"));
+    WEFT_RETURN_IF_ERROR(CheckOutputs(*program, outputs, num_outputs));
     WEFT_ASSIGN_OR_RETURN(DeviceTensors tensors, DeviceTensors::Of(compiled));
     WEFT_ASSIGN_OR_RETURN(std::vector<DeviceTensor> run_inputs,
                           InputsFrom(*program, inputs, num_inputs, &tensors));
