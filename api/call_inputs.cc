@@ -105,10 +105,10 @@ std::vector<bool> AreValid(absl::Span<const DeviceTensor> tensors) {
   return valid;
 }
 
-absl::StatusOr<std::vector<HostTensor>> OrderInputs(
-    const Graph& graph, absl::Span<const HostTensor> state,
-    const std::map<std::string, HostTensor>& inputs) {
-  std::vector<HostTensor> ordered(graph.num_inputs());
+template <typename Tensor>
+absl::StatusOr<std::vector<Tensor>> PlaceByName(const Graph& graph,
+                                                const std::map<std::string, Tensor>& inputs) {
+  std::vector<Tensor> ordered(graph.num_inputs());
   absl::flat_hash_map<absl::string_view, int> index;
   for (int i = 0; i < graph.num_inputs(); ++i) index[graph.input_info(i).name] = i;
   for (const auto& [name, tensor] : inputs) {
@@ -118,6 +118,18 @@ absl::StatusOr<std::vector<HostTensor>> OrderInputs(
     }
     ordered[it->second] = tensor;
   }
+  return ordered;
+}
+
+template absl::StatusOr<std::vector<HostTensor>> PlaceByName(
+    const Graph& graph, const std::map<std::string, HostTensor>& inputs);
+template absl::StatusOr<std::vector<DeviceTensor>> PlaceByName(
+    const Graph& graph, const std::map<std::string, DeviceTensor>& inputs);
+
+absl::StatusOr<std::vector<HostTensor>> OrderInputs(
+    const Graph& graph, absl::Span<const HostTensor> state,
+    const std::map<std::string, HostTensor>& inputs) {
+  WEFT_ASSIGN_OR_RETURN(std::vector<HostTensor> ordered, PlaceByName(graph, inputs));
   for (int i = 0; i < graph.num_inputs(); ++i) {
     const InputInfo& info = graph.input_info(i);
     if (ordered[i].valid() || info.value >= 0 || state[i].valid()) continue;

@@ -17,6 +17,12 @@ class DeviceTensor;
 class Graph;
 class HostTensor;
 
+// The tensors by position of the inputs with those names; others are not valid. An error names an
+// unknown input. Tensor: HostTensor or DeviceTensor.
+template <typename Tensor>
+absl::StatusOr<std::vector<Tensor>> PlaceByName(const Graph& graph,
+                                                const std::map<std::string, Tensor>& inputs);
+
 // The inputs by position. Left-out inputs become empty tensors: those with state (an entry of
 // `state` is valid) and those that the program is specialised to. Errors name unknown and missing
 // inputs.

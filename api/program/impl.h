@@ -62,8 +62,6 @@ class ProgramImpl {
   // --- On the device (program/on_device.cc) -------------------------------------------------
   // The memory of the target's device; null if it works in the host's.
   absl::StatusOr<std::shared_ptr<DeviceSpace>> Space();
-  absl::StatusOr<std::vector<DeviceTensor>> OrderOnDevice(
-      const std::map<std::string, DeviceTensor>& inputs) const;
   absl::StatusOr<std::vector<DeviceTensor>> RunOnDevice(absl::Span<const DeviceTensor> given,
                                                         const DeviceRunOptions& options,
                                                         std::vector<DeviceTensor>* written);

@@ -23,21 +23,6 @@ absl::StatusOr<std::shared_ptr<DeviceSpace>> ProgramImpl::Space() {
   return space_;
 }
 
-absl::StatusOr<std::vector<DeviceTensor>> ProgramImpl::OrderOnDevice(
-    const std::map<std::string, DeviceTensor>& inputs) const {
-  std::map<std::string, int> places;
-  for (int i = 0; i < main().num_inputs(); ++i) places[main().input_info(i).name] = i;
-  std::vector<DeviceTensor> ordered(main().num_inputs());
-  for (const auto& [name, tensor] : inputs) {
-    const auto place = places.find(name);
-    if (place == places.end()) {
-      return absl::InvalidArgumentError(absl::StrCat("the program has no input \"", name, "\""));
-    }
-    ordered[place->second] = tensor;
-  }
-  return ordered;
-}
-
 // --- State ---------------------------------------------------------------------------
 
 absl::Status ProgramImpl::TakeTurn(std::optional<absl::MutexLock>* in_turn) {
@@ -219,7 +204,8 @@ absl::StatusOr<std::vector<DeviceTensor>> Program::RunOnDevice(std::vector<Devic
 
 absl::StatusOr<std::vector<DeviceTensor>> Program::RunOnDevice(
     const std::map<std::string, DeviceTensor>& inputs, const DeviceRunOptions& options) {
-  WEFT_ASSIGN_OR_RETURN(const std::vector<DeviceTensor> ordered, impl_->OrderOnDevice(inputs));
+  WEFT_ASSIGN_OR_RETURN(const std::vector<DeviceTensor> ordered,
+                        PlaceByName(impl_->main(), inputs));
   return RunOnDevice(ordered, options);
 }
 
