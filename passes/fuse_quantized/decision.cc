@@ -51,34 +51,36 @@ std::optional<IntegerProduct> ProductOf(Node* node) {
   return p;
 }
 
+// The value is dequantized to f32, with a scale of f32 for all of it or for each channel.
+bool IsDequantizedByChannel(const Value* value) {
+  if (!value->IsResultOf(ops::dequantize_linear)) return false;
+  const ops::DequantizeLinearView dequantize(*value->node());
+  if (dequantize.block_size() != 0 || !dequantize.block_shape().empty()) return false;
+  return value->type().dtype() == DType::kF32 && dequantize.scale()->type().dtype() == DType::kF32;
+}
+
 // The value is integers of at most 8 bits, dequantized to f32.
 bool IsDequantized(const Value* value) {
-  if (!value->IsResultOf(ops::dequantize_linear)) return false;
+  if (!IsDequantizedByChannel(value)) return false;
   const ops::DequantizeLinearView dequantize(*value->node());
   const DType dtype = dequantize.self()->type().dtype();
   const Value* zero_point = dequantize.zero_point();
   if (zero_point != nullptr && zero_point->type().dtype() != dtype) return false;
-  if (dequantize.block_size() != 0 || !dequantize.block_shape().empty()) return false;
-  return value->type().dtype() == DType::kF32 && IsInt(dtype) && DTypeBits(dtype) <= 8 &&
-         dequantize.scale()->type().dtype() == DType::kF32;
+  return IsInt(dtype) && DTypeBits(dtype) <= 8;
 }
 
 // The value is floats of 8 bits that matmul_float8 takes, dequantized to f32 without zero points.
 bool IsDequantizedFloat8(const Value* value) {
-  if (!value->IsResultOf(ops::dequantize_linear)) return false;
+  if (!IsDequantizedByChannel(value)) return false;
   const ops::DequantizeLinearView dequantize(*value->node());
-  const DType dtype = dequantize.self()->type().dtype();
-  if (dequantize.block_size() != 0 || !dequantize.block_shape().empty()) return false;
-  const HostTensor* zero =
-      dequantize.zero_point() == nullptr ? nullptr : LiteralOf(dequantize.zero_point());
   if (dequantize.zero_point() != nullptr) {
+    const HostTensor* zero = LiteralOf(dequantize.zero_point());
     if (zero == nullptr) return false;
     const std::vector<double> values = zero->ReadDoubles();
     if (!std::all_of(values.begin(), values.end(), [](double v) { return v == 0; })) return false;
   }
-  return value->type().dtype() == DType::kF32 &&
-         (dtype == DType::kF8E4M3 || dtype == DType::kF8E5M2) &&
-         dequantize.scale()->type().dtype() == DType::kF32;
+  const DType dtype = dequantize.self()->type().dtype();
+  return dtype == DType::kF8E4M3 || dtype == DType::kF8E5M2;
 }
 
 // The axis of the scales, counted from the front; -1 when there is one scale.
