@@ -95,6 +95,7 @@ const std::vector<Layer>& Layers() {
       "graph/ir/attrs",
       "graph/ir/op_schema",
       "graph/ops/nn/activations",
+      "graph/ops/signal/chirp",
       "graph/ops/vision/resample",
       "profiler",
   };
@@ -134,6 +135,8 @@ const std::vector<Layer>& Layers() {
       {"graph/ops/nn/activations", kAbseilOnly, {}},
       // The elements that interpolate adds up, without ops.
       {"graph/ops/vision/resample", kAbseilOnly, {}},
+      // Tables of Fourier transforms, without ops.
+      {"graph/ops/signal/chirp", kAbseilOnly, {}},
       {"graph/ops",
        kAbseilOnly,
        {"base", "graph/sym", "graph/tensor", "graph/ir/...", "graph/ops/nn/activations",
@@ -245,8 +248,8 @@ const std::vector<Layer>& Layers() {
        kAbseilOnly,
        {"base", "backends/cuda/device", "backends/cuda/driver", "backends/cuda/emit",
         "backends/runtime", "graph/ir", "graph/ir/attrs", "graph/ir/op_schema",
-        "graph/ops/vision/resample", "graph/sym", "graph/tensor", "lowering/finish_kernel",
-        "lowering/plan", "lowering/plan_constants", "lowering/plan_ops"}},
+        "graph/ops/signal/chirp", "graph/ops/vision/resample", "graph/sym", "graph/tensor",
+        "lowering/finish_kernel", "lowering/plan", "lowering/plan_constants", "lowering/plan_ops"}},
       // A library of its own, which stands for the driver.
       {"backends/cuda/emulate", kAbseilOnly, {"backends/cuda/driver"}},
       {"backends/cuda",

@@ -1,8 +1,10 @@
 #include "backends/cpu/library/fourier_plan.h"
 
 #include <algorithm>
-#include <cmath>
+#include <complex>
 #include <utility>
+
+#include "graph/ops/signal/chirp.h"
 
 namespace weft::cpu {
 namespace {
@@ -27,53 +29,7 @@ bool FindRadices(int64_t length, std::vector<int64_t>* radices) {
   return length == 1;
 }
 
-int64_t PowerOfTwoFrom(int64_t least) {
-  int64_t n = 1;
-  while (n < least) n *= 2;
-  return n;
-}
-
-// The transform of a power of two of numbers in double, in place.
-void TransformDoubles(std::vector<Number>* values) {
-  std::vector<Number>& x = *values;
-  const int64_t n = static_cast<int64_t>(x.size());
-  for (int64_t i = 1, j = 0; i < n; ++i) {
-    int64_t bit = n / 2;
-    for (; (j & bit) != 0; bit /= 2) j ^= bit;
-    j ^= bit;
-    if (i < j) std::swap(x[i], x[j]);
-  }
-  std::vector<Number> roots(n / 2);
-  for (int64_t j = 0; j < n / 2; ++j) roots[j] = std::conj(UnitRoot(j, n));
-  for (int64_t half = 1; half < n; half *= 2) {
-    for (int64_t i = 0; i < n; i += 2 * half) {
-      for (int64_t k = 0; k < half; ++k) {
-        const Number odd = x[i + half + k] * roots[k * (n / (2 * half))];
-        x[i + half + k] = x[i + k] - odd;
-        x[i + k] += odd;
-      }
-    }
-  }
-}
-
 }  // namespace
-
-Number UnitRoot(int64_t j, int64_t n) {
-  constexpr double kHalfPi = 1.57079632679489661923;
-  const int64_t quarter = 4 * j / n;
-  const double angle = kHalfPi * static_cast<double>(4 * j % n) / static_cast<double>(n);
-  const Number root = {std::cos(angle), std::sin(angle)};
-  switch (quarter) {
-    case 0:
-      return root;
-    case 1:
-      return {-root.imag(), root.real()};
-    case 2:
-      return -root;
-    default:
-      return {root.imag(), -root.real()};
-  }
-}
 
 std::vector<float> FourierRoots(int64_t length, int64_t count) {
   std::vector<float> roots;
@@ -140,21 +96,12 @@ void FourierPlan::MakeMatrix(const std::vector<int64_t>& radices, const FourierT
   }
 }
 
-// j k = (j^2 + k^2 - (k - j)^2) / 2 makes the transform a convolution with exp(pi i j^2 / length).
 void FourierPlan::MakeConvolution(Form form, const FourierTable& table) {
-  const int64_t m = PowerOfTwoFrom(2 * length_ - 1);
-  inner_ = std::make_unique<FourierPlan>(m, Admits(m, form) ? form : Form::kBlock, table);
-  std::vector<Number> b(m);
-  int64_t square = 0;  // j^2 mod 2 * length.
-  for (int64_t j = 0; j < length_; ++j) {
-    const Number root = UnitRoot(square, 2 * length_);
-    Append(std::conj(root), &chirp_);
-    b[j] = root;
-    if (j > 0) b[m - j] = root;
-    square = (square + 2 * j + 1) % (2 * length_);
-  }
-  TransformDoubles(&b);
-  for (const Number& v : b) Append(v / static_cast<double>(m), &spectrum_);
+  const Chirp made = MakeChirp(length_);
+  const auto padded = static_cast<int64_t>(made.spectrum.size());
+  inner_ = std::make_unique<FourierPlan>(padded, Admits(padded, form) ? form : Form::kBlock, table);
+  for (const Number& v : made.chirp) Append(v, &chirp_);
+  for (const Number& v : made.spectrum) Append(v, &spectrum_);
 }
 
 }  // namespace weft::cpu

@@ -3,7 +3,6 @@
 #ifndef WEFT_BACKENDS_CPU_LIBRARY_FOURIER_PLAN_H_
 #define WEFT_BACKENDS_CPU_LIBRARY_FOURIER_PLAN_H_
 
-#include <complex>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -11,9 +10,6 @@
 #include "backends/cpu/kernels/fourier_tile.h"
 
 namespace weft::cpu {
-
-// exp(2 pi i j / n) for j in [0, n); exact at quarters of the circle.
-std::complex<double> UnitRoot(int64_t j, int64_t n);
 
 // exp(-2 pi i k / length) for k in [0, count), as pairs.
 std::vector<float> FourierRoots(int64_t length, int64_t count);

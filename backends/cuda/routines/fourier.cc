@@ -1,23 +1,26 @@
 #include "backends/cuda/routines/fourier.h"
 
 #include <cmath>
+#include <complex>
 #include <cstdint>
 #include <utility>
 #include <vector>
 
 #include "absl/functional/function_ref.h"
-#include "backends/cuda/routines/fourier_chirp.h"
 #include "backends/cuda/routines/fourier_unit.h"
 #include "backends/cuda/routines/routine_code.h"
 #include "backends/runtime/lines.h"
 #include "base/status_macros.h"
 #include "graph/ir/attrs.h"
+#include "graph/ops/signal/chirp.h"
 
 namespace weft::cuda {
 namespace {
 
 // A thread adds as many products as a stage has; lengths with larger factors go by a chirp.
 constexpr int64_t kMaxRadix = 4096;
+// The most elements of a line that goes by a chirp.
+constexpr int64_t kMaxChirp = int64_t{1} << 22;
 
 // Factors of a length: as many of eight as there are, then the prime ones.
 std::vector<int64_t> FactorsOf(int64_t length) {
@@ -61,6 +64,17 @@ std::vector<double> Powers(int64_t length, bool inverse) {
   return powers;
 }
 
+// The numbers, or their conjugates, as pairs.
+std::vector<double> PairsOf(const std::vector<std::complex<double>>& values, bool conjugate) {
+  std::vector<double> pairs;
+  pairs.reserve(2 * values.size());
+  for (const std::complex<double>& v : values) {
+    pairs.push_back(v.real());
+    pairs.push_back(conjugate ? -v.imag() : v.imag());
+  }
+  return pairs;
+}
+
 // The launches of a transform.
 class Stages {
  public:
@@ -99,15 +113,16 @@ class Stages {
   // Transforms the lines at `values` in place, as a convolution with a chirp. Its inverse transform
   // is the forward one, whose results stand in reverse order.
   absl::Status AddChirp(FourierSizes sizes, bool inverse, int64_t bytes, int64_t values) {
-    const Chirp made = MakeChirp(sizes.length, inverse);
-    WEFT_ASSIGN_OR_RETURN(const DeviceMemory* const chirp, Keep(made.chirp));
-    WEFT_ASSIGN_OR_RETURN(const DeviceMemory* const spectrum, Keep(made.spectrum));
-    sizes.padded = made.padded;
+    const Chirp made = MakeChirp(sizes.length);
+    WEFT_ASSIGN_OR_RETURN(const DeviceMemory* const chirp, Keep(PairsOf(made.chirp, inverse)));
+    WEFT_ASSIGN_OR_RETURN(const DeviceMemory* const spectrum,
+                          Keep(PairsOf(made.spectrum, inverse)));
+    sizes.padded = static_cast<int64_t>(made.spectrum.size());
     FourierSizes padded = sizes;
-    padded.length = made.padded;
-    const int64_t count = sizes.lines * made.padded;
+    padded.length = sizes.padded;
+    const int64_t count = sizes.lines * sizes.padded;
     const int64_t padded_bytes = count * (wide_ ? 16 : 8);
-    const std::vector<int64_t> factors = FactorsOf(made.padded);
+    const std::vector<int64_t> factors = FactorsOf(sizes.padded);
     int64_t at = code_.ReserveScratch(padded_bytes);
     WEFT_RETURN_IF_ERROR(Add("weft_dft_spread", count, sizes, [&](PreparedLaunch* launch) {
       launch->AddScratch(bytes, values);

@@ -28,7 +28,7 @@ struct FourierSizes {
 //   weft_dft_stage(from, to, factors, FourierSizes): one factor of the transform; `factors` are
 //     the powers of the root of unity, [length, 2];
 //   weft_dft_store(values, y, FourierSizes);
-// and, for transforms by a chirp (fourier_chirp.h),
+// and, for transforms by a chirp (graph/ops/signal/chirp.h),
 //   weft_dft_spread(values, to, chirp, FourierSizes): values times the chirp, then zeros, [lines,
 //     padded];
 //   weft_dft_multiply(values, spectrum, FourierSizes): [lines, padded], in place;
